@@ -66,7 +66,15 @@ struct rl_share {
 	int has_hash;     /* 0: the key's record was cut off, torn or is of another secret; a worker
 	                     that wishes for a share writes it again */
 	uint64_t hash[2]; /* the key under the cluster's secret: the same on every host */
-	uint64_t reserved[2];
+	/*
+	 * Of a wish, what was denied since the last one was taken for want of a share: the sum of
+	 * the costs, which may be less from 8,192 on and ends at `shared`, the largest of them, and
+	 * whether one of those who were denied comes again in milliseconds. All 0: the share runs
+	 * low; and where it is no wish.
+	 */
+	uint32_t denied, largest;
+	int waits;
+	uint32_t reserved;
 };
 
 struct rl_cluster_info {

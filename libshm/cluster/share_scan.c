@@ -82,19 +82,24 @@ static int
 take_wishes(struct rl *rl, uint64_t *from, unsigned most, uint64_t now_ns,
             int (*visit)(const struct rl_share *share, void *arg), void *arg, int *result)
 {
+	struct rl_wish of[RL_WISH_SLOTS];
 	uint64_t first, bits = 1;
 	struct rl_share share;
 	int taken = 0;
 
 	while ((unsigned)taken < most && *result >= 0 && bits != 0) {
-		bits = rl_wish_take(&rl->segment, from, &first);
+		bits = rl_wish_take(&rl->segment, from, &first, of);
 		for (uint64_t left = bits; left != 0; left &= left - 1) {
-			uint64_t slot = first + (unsigned)__builtin_ctzll(left);
+			unsigned i = (unsigned)__builtin_ctzll(left);
 
 			taken++;
-			if (*result >= 0 && slot < rl_segment_slots(&rl->segment) &&
-			    look(rl, slot, now_ns, &share) == 0)
-				*result = visit(&share, arg);
+			if (*result < 0 || first + i >= rl_segment_slots(&rl->segment) ||
+			    look(rl, first + i, now_ns, &share) != 0)
+				continue;
+			share.denied = of[i].denied;
+			share.largest = of[i].largest;
+			share.waits = of[i].waits;
+			*result = visit(&share, arg);
 		}
 	}
 	if (bits == 0)

@@ -18,29 +18,40 @@ settle(const struct rl_part *p)
 		                                               p->view.slot_bits));
 }
 
-void
-rl_share_ask(const struct rl_part *p)
+/* Whose wish it is, for who takes it. */
+static void
+sign(const struct rl_part *p)
 {
 	char text[RL_NETWORK_TEXT_MAX];
 	const void *name;
 	size_t len;
 
-	if (rl_part_is_nameless(p) || !rl_wish_set(p->segment, p->slot.index))
-		return;
 	name = rl_part_name(p, text, &len);
 	rl_named_hash(p->segment, p->limit, p->slot, p->hash ^ p->limit->salt, name, len);
+}
+
+void
+rl_share_ask(const struct rl_part *p)
+{
+	if (!rl_part_is_nameless(p) && rl_wish_low(p->segment, p->slot.index))
+		sign(p);
 }
 
 void
 rl_share_wish(const struct rl_part *p, enum rl_verdict verdict)
 {
 	const struct rl_limiter *l = &p->limit->limiter;
+	uint32_t limit = rl_limiter_limit(l, &p->quota);
 
-	if (!rl_share_wants_more(&p->quota, rl_limiter_limit(l, &p->quota),
-	                         rl_limiter_share_worth(l, &p->quota, &p->view),
+	if (!rl_share_wants_more(&p->quota, limit, rl_limiter_share_worth(l, &p->quota, &p->view),
 	                         p->plan.decision.remaining, verdict))
 		return;
-	if (verdict == RL_DENIED)
-		settle(p);
-	rl_share_ask(p);
+	if (verdict != RL_DENIED) {
+		rl_share_ask(p);
+		return;
+	}
+	settle(p);
+	if (!rl_part_is_nameless(p) &&
+	    rl_wish_denied(p->segment, p->slot.index, p->cost, limit, false))
+		sign(p);
 }

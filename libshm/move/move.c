@@ -151,8 +151,8 @@ carry_record(const struct rl_segment *from, struct rl_slot old, const struct rl_
 {
 	struct rl_record_copy copy;
 
-	if (from->geometry.clustered && rl_wish_is_set(from, old.index))
-		rl_wish_set(to, slot.index);
+	if (from->geometry.clustered)
+		rl_wish_carry(from, old.index, to, slot.index);
 	if (rl_record_read(to, slot, &copy))
 		return true;
 	if (!rl_record_read(from, old, &copy))

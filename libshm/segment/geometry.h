@@ -14,14 +14,17 @@ struct rl_areas {
 		events, table, rings, wishes, overflow, records, notes, auto_bans, strikes, bytes;
 };
 
-/* Words of wishes, the summary's behind those of the slots. */
+/* Words of the slots' wishes, two in each: whole groups of RL_WISH_SLOTS. */
 static inline uint64_t
 rl_wish_words(const struct rl_geometry *g)
 {
-	return ((uint64_t)g->buckets * RL_BUCKET_SLOTS + RL_WISH_SLOTS - 1) / RL_WISH_SLOTS;
+	uint64_t groups =
+		((uint64_t)g->buckets * RL_BUCKET_SLOTS + RL_WISH_SLOTS - 1) / RL_WISH_SLOTS;
+
+	return groups * RL_WISH_SLOTS / 2;
 }
 
-/* The bytes of these words; 0 in a segment that is no cluster's. */
+/* The bytes of these, and of the summary behind them; 0 in a segment that is no cluster's. */
 uint64_t rl_wish_bytes(const struct rl_geometry *g);
 
 /* The bytes of a record before the key's. */

@@ -55,7 +55,7 @@ struct rl_segment {
 	struct rl_history_row *history;
 	struct rl_events_head *events; /* with events in the geometry */
 	uint64_t *rings;
-	uint64_t *wishes; /* rl_wish_words(), and the summary's; if the geometry is clustered */
+	uint64_t *wishes;         /* segment/wish.h; if the geometry is clustered */
 	uint64_t *overflow_until; /* the overflow area, if its geometry has overflow counters */
 	struct rl_u128 *overflow_sets;
 	struct rl_u128 *overflow_counters;

@@ -3,32 +3,50 @@
 #define RL_WISH_H
 
 /*
- * Wishes: keys that want a larger share. A bit for each slot, set by whoever is nearly out of it or
- * denied, and a summary with a bit for each word of these, so that to look for wishes reads next to
- * nothing. Whose wish it is says the slot, once the bit was taken; a bit of a slot that has become
+ * Wishes: keys that want a larger share, and what was denied them for want of one. Half a word for
+ * each slot, and a summary with a bit for each 64 of these, so that to look for wishes reads next
+ * to nothing. Whose wish it is says the slot, once it was taken; one of a slot that has become
  * another key's costs one look.
  *
- *	worker   bit of the slot, then bit of the summary; neither is written if it is set
- *	taker    clears the bit of the summary, then takes the word of bits, then reads the slots'
- *	         states
+ *	31        17 16 15         0
+ *	+-----------+--+------------+
+ *	|  sum:15   |w |  largest:16|	largest, and sum of the costs denied since the last look, as
+ *	+-----------+--+------------+	a share is written (algorithm/share.h); w: of those some wait
  *
- * A bit that is set while it is taken is seen now or is in a summary that is set after that. A
- * worker that is killed between its two steps leaves a bit without a summary: the next one that
- * wishes sets that.
+ * All 0: no wish. No largest, and a sum of 1: nothing was denied, the share runs low. The sum stops
+ * at what the key's limit gives at all, so that a flood of denials does not write.
+ *
+ *	worker   half of the slot, then bit of the summary; neither is written if it stays as it is
+ *	taker    clears the bit of the summary, then takes the words, then reads the slots' states
+ *
+ * What is noted while it is taken is seen now or is in a summary that is set after that. A worker
+ * that is killed between its two steps leaves a wish without a summary: the next one that wishes
+ * sets that.
  */
 
 #include "segment/segment.h"
 
-/* Note that a slot's key wishes for a share. True: the bit was not set before. */
-bool rl_wish_set(const struct rl_segment *s, uint64_t slot);
+struct rl_wish {
+	uint32_t denied, largest; /* 0: the share runs low */
+	bool waits;
+};
 
-/* Is it noted? */
-bool rl_wish_is_set(const struct rl_segment *s, uint64_t slot);
+/* Note that a slot's key has nearly used up its share. True: there was no wish before. */
+bool rl_wish_low(const struct rl_segment *s, uint64_t slot);
+
+/* The same of one that was denied so much; `most` is where the sum may stop. */
+bool rl_wish_denied(const struct rl_segment *s, uint64_t slot, uint32_t cost, uint32_t most,
+                    bool waits);
+
+/* A key has moved from one table to another: so has what it wishes. */
+void rl_wish_carry(const struct rl_segment *from, uint64_t old, const struct rl_segment *to,
+                   uint64_t slot);
 
 /*
  * Take the wishes of the next 64 slots from *at on that have any; *at is a slot, and goes on.
- * Returns the bits, of the slots from *first on; 0: there are no more.
+ * Returns a bit for each slot from *first on whose wish is in of[]; 0: there are no more.
  */
-uint64_t rl_wish_take(const struct rl_segment *s, uint64_t *at, uint64_t *first);
+uint64_t rl_wish_take(const struct rl_segment *s, uint64_t *at, uint64_t *first,
+                      struct rl_wish of[RL_WISH_SLOTS]);
 
 #endif

@@ -22,7 +22,7 @@
  *	         8 KiB of banned keys that were told; nothing if events is 0
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
  *	rings    buckets x 8 x ring x 8 bytes
- *	wishes   of a cluster's segment: a bit for each slot, and one for each word of those
+ *	wishes   of a cluster's segment: what each slot's key was denied, and a bit for 64 of these
  *	records  (buckets x 8 + ban_slots) x record_bytes: names for people, cold
  *
  * A table that takes the place of that one (segment/tables.h) has its tags and states, its rings,
@@ -32,7 +32,7 @@
 #include "shared/layout_slot.h"
 
 #define RL_LAYOUT_VERSION 3
-#define RL_LAYOUT_REVISION 8 /* what bits of equal places mean, until the version is released */
+#define RL_LAYOUT_REVISION 9 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_HEADER_BYTES 4096
@@ -133,7 +133,7 @@ struct rl_header {
 	struct rl_tables tables __attribute__((aligned(64)));
 };
 
-/* Wishes: 64 slots a word, and in the summary a bit for each of these words. */
+/* Wishes: two slots a word, and in the summary a bit for each 64 slots. */
 #define RL_WISH_SLOTS 64u
 #define RL_WISH_SUMMARY (RL_WISH_SLOTS * 64u)
 

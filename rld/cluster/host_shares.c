@@ -10,6 +10,9 @@
 #include "script.h"
 
 #define LOOK_NS (100 * RL_MILLISECOND)
+#define ROUND_NS (10 * RL_MILLISECOND)
+#define HURRY_NS RL_MILLISECOND /* a round, until HURRY_FOR_NS after a caller waited */
+#define HURRY_FOR_NS RL_SECOND
 #define SCAN_SLOTS 65536u /* a round, at the start */
 #define KEY_TEXT 48
 
@@ -81,7 +84,14 @@ has_moved(const struct rl_incarnation *from, const struct rl_share *s)
 static struct policy_seen
 seen_of(const struct rl_share *s, bool is_wished)
 {
-	return (struct policy_seen){.share = s->share, .load = s->load, .is_wished = is_wished};
+	return (struct policy_seen){
+		.share = s->share,
+		.load = s->load,
+		.is_wished = is_wished,
+		.denied = s->denied,
+		.largest = s->largest,
+		.is_waiting = s->waits != 0,
+	};
 }
 
 static uint32_t
@@ -117,6 +127,7 @@ limit_of(struct host_shares *l, const struct rl_share *s)
 		.window_ns = s->hold_ns,
 		.lease_ns = l->lease_ns,
 		.look_ns = LOOK_NS,
+		.hosts = l->hosts,
 	};
 	struct rl_rule_info rule;
 
@@ -170,6 +181,7 @@ write_question(struct host_shares *l, struct question *q, const struct rl_share 
 	write_number(q, SCRIPT_LEASE_MS, l->lease_ns / RL_MILLISECOND);
 	write_number(q, SCRIPT_HOLD_MS, hold_ms(s));
 	write_number(q, SCRIPT_STARVE_MS, policy_starve_ns(limit) / RL_MILLISECOND);
+	write_number(q, SCRIPT_IS_CALL, wish->is_call);
 }
 
 static store_answer take_answer;
@@ -242,6 +254,7 @@ ask(struct host_shares *l, uint32_t number, struct rl_share *s, struct policy_wi
 	else
 		count_share(l, key, s->rule, s->share);
 	seq = identity_next_seq(l->identity);
+	keys_name(&l->keys, number, s->hash);
 	write_question(l, &q, s, &key->name, wish, limit, seq);
 	policy_asked(&key->policy, segment_ns, draw(l));
 	key->seq = seq;
@@ -270,6 +283,9 @@ look(struct host_shares *l, uint32_t number, struct rl_share *s, bool is_wished,
 	struct policy_seen seen = seen_of(s, is_wished);
 	struct policy_wish wish;
 
+	seen.is_called = key->is_called;
+	seen.is_room = key->is_room;
+	key->is_called = key->is_room = false;
 	compare_capacity(key, s);
 	wish = policy_look(&limit, &key->policy, &seen, segment_ns);
 	if (wish.is_over ||
@@ -462,6 +478,8 @@ set(struct host_shares *l, uint32_t number, const struct policy_answer *a, uint6
 		hold_nothing(l, key);
 	policy_answered(&key->policy, a, segment_ns,
 	                &(struct policy_limit){.window_ns = s.hold_ns});
+	if (key->policy.unmet > 0) /* it may lack more, or wait no longer */
+		keys_schedule(&l->keys, number, segment_ns + KEYS_TICK_NS);
 }
 
 static bool
@@ -529,8 +547,7 @@ end_share(struct host_shares *l, uint32_t number, uint64_t segment_ns)
 	if (error == -EBUSY)
 		return; /* the next round */
 	l->counts.ended++;
-	hold_nothing(l, key);
-	key->policy.share = 0;
+	hold_nothing(l, key); /* the store has it until it is given back, or its life is over */
 }
 
 /*
@@ -575,8 +592,8 @@ advance(struct host_shares *l, uint64_t segment_ns)
 	aim_ns = earliest_ns < aim_ns ? earliest_ns : aim_ns;
 	if (aim_ns > l->until_ns && aim_ns > segment_ns && rl_share_advance(l->rl, aim_ns) == 0)
 		l->until_ns = aim_ns;
-	l->advance_ns = l->until_ns > segment_ns + 2 * eighth ? segment_ns + eighth
-	                                                      : segment_ns + KEYS_TICK_NS;
+	l->advance_ns =
+		l->until_ns > segment_ns + 2 * eighth ? segment_ns + eighth : segment_ns + ROUND_NS;
 }
 
 /* ---- the round ---- */
@@ -650,6 +667,8 @@ take_wish(const struct rl_share *s, void *arg)
 		v->l->counts.without_hash++;
 		return 0;
 	}
+	if (s->waits)
+		v->l->hurry_ns = v->segment_ns + HURRY_FOR_NS;
 	number = claim(v->l, s, v->segment_ns);
 	if (number != KEYS_NONE)
 		look(v->l, number, &copy, true, v->segment_ns);
@@ -679,6 +698,21 @@ look_at_due(struct host_shares *l, uint64_t segment_ns)
 	return done;
 }
 
+/* Who has nothing of it and lacks nothing does not mind. */
+void
+host_shares_hear(struct host_shares *l, const uint64_t hash[2], bool is_room)
+{
+	uint32_t number = keys_named(&l->keys, hash);
+	struct key *key = number != KEYS_NONE ? &l->keys.of[number] : NULL;
+
+	if (!key || (key->policy.share == 0 && key->policy.unmet == 0))
+		return;
+	l->counts.heard++;
+	key->is_room |= is_room;
+	key->is_called |= !is_room;
+	keys_schedule(&l->keys, number, rl_now(l->rl));
+}
+
 uint64_t
 host_shares_run(struct host_shares *l, uint64_t now_ns)
 {
@@ -694,7 +728,7 @@ host_shares_run(struct host_shares *l, uint64_t now_ns)
 	}
 	advance(l, segment_ns);
 	l->counts.keys = l->keys.used;
-	return now_ns + KEYS_TICK_NS;
+	return now_ns + (segment_ns < l->hurry_ns ? HURRY_NS : ROUND_NS);
 }
 
 int

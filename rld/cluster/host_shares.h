@@ -31,6 +31,7 @@
 #define SHARES_WORK 2000u /* keys a round; at 1 us each well below a tick */
 
 struct share_counts {
+	uint64_t heard; /* hints of keys that are known here */
 	uint64_t asks, answers, late, unanswered,
 		foreign; /* late: not of the newest question, or of a lease that is over */
 	uint64_t raised, lowered, ended;
@@ -65,6 +66,8 @@ struct host_shares {
 	size_t left_count, left_room;
 	struct share_counts counts;
 	uint64_t random, now_ns; /* now_ns: of the round, monotonic */
+	uint64_t hosts;          /* of the cluster, as far as is known */
+	uint64_t hurry_ns;       /* by the segment's clock: until then callers wait */
 	uint64_t answered_ns;    /* by the segment's clock: when the store last answered anything */
 	bool is_allowed;         /* the store is one of this secret */
 };
@@ -85,7 +88,13 @@ int host_shares_reset(struct host_shares *l, int rule, const void *key, size_t k
  */
 int host_shares_reset_many(struct host_shares *l, int rule, const struct rl_pattern *pattern);
 
-/* Do what is due. Returns when to come again. */
+/*
+ * Another host needs what this one does not use of that key, or has given something back. No more
+ * than a hint.
+ */
+void host_shares_hear(struct host_shares *l, const uint64_t hash[2], bool is_room);
+
+/* Do what is due. Returns when to come again: sooner while callers wait. */
 uint64_t host_shares_run(struct host_shares *l, uint64_t now_ns);
 
 #endif

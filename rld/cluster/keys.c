@@ -18,10 +18,14 @@ keys_open(struct keys *k, uint64_t now_ns)
 	*k = (struct keys){.free = KEYS_NONE, .at_tick = now_ns / KEYS_TICK_NS};
 	clear(k->wheel, KEYS_TICKS);
 	k->slots = malloc(SLOTS_MIN * sizeof *k->slots);
-	if (!k->slots)
+	k->hints = malloc(SLOTS_MIN * sizeof *k->hints);
+	if (!k->slots || !k->hints) {
+		keys_close(k);
 		return false;
+	}
 	k->slot_room = SLOTS_MIN;
 	clear(k->slots, k->slot_room);
+	clear(k->hints, k->slot_room);
 	return true;
 }
 
@@ -30,6 +34,7 @@ keys_close(struct keys *k)
 {
 	free(k->of);
 	free(k->slots);
+	free(k->hints);
 	*k = (struct keys){.free = KEYS_NONE};
 }
 
@@ -57,17 +62,37 @@ keys_find(const struct keys *k, uint64_t key_hash)
 	return k->slots[place_of(k, key_hash)];
 }
 
+static uint32_t *
+hint_of(const struct keys *k, const uint64_t hash[2])
+{
+	return &k->hints[(uint32_t)hash[0] & (k->slot_room - 1)];
+}
+
+static void
+hint_all(struct keys *k)
+{
+	clear(k->hints, k->slot_room);
+	for (uint32_t i = 0; i < k->count; i++)
+		if ((k->of[i].hash[0] | k->of[i].hash[1]) != 0)
+			*hint_of(k, k->of[i].hash) = i;
+}
+
 static bool
 grow_slots(struct keys *k)
 {
 	uint32_t *old = k->slots, old_room = k->slot_room;
 	uint32_t *more = malloc((size_t)old_room * 2 * sizeof *more);
+	uint32_t *hints = more ? realloc(k->hints, (size_t)old_room * 2 * sizeof *hints) : NULL;
 
-	if (!more)
+	if (!hints) {
+		free(more);
 		return false;
+	}
 	k->slots = more;
+	k->hints = hints;
 	k->slot_room = old_room * 2;
 	clear(k->slots, k->slot_room);
+	hint_all(k);
 	for (uint32_t i = 0; i < old_room; i++)
 		if (old[i] != KEYS_NONE)
 			k->slots[place_of(k, k->of[old[i]].of.key_hash)] = old[i];
@@ -111,6 +136,23 @@ keys_claim(struct keys *k, const struct rl_incarnation *of)
 	k->of[number] = (struct key){.of = *of, .tick = KEYS_NONE};
 	k->slots[place_of(k, of->key_hash)] = number;
 	k->used++;
+	return number;
+}
+
+void
+keys_name(struct keys *k, uint32_t number, const uint64_t hash[2])
+{
+	memcpy(k->of[number].hash, hash, sizeof k->of[number].hash);
+	*hint_of(k, hash) = number;
+}
+
+uint32_t
+keys_named(const struct keys *k, const uint64_t hash[2])
+{
+	uint32_t number = *hint_of(k, hash);
+
+	if (number == KEYS_NONE || memcmp(k->of[number].hash, hash, sizeof k->of[number].hash) != 0)
+		return KEYS_NONE;
 	return number;
 }
 

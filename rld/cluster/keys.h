@@ -7,6 +7,9 @@
  *
  * A key has a number, which stays while the array grows. A wheel of ticks has each key in the tick
  * in which it is due, or in the last one before.
+ *
+ * By the hash that the store knows it by a key is found through a table of hints, one number a
+ * place: of two keys at the same place the last one is found. What hangs on it may be lost.
  */
 
 #include <rl_cluster.h>
@@ -15,7 +18,7 @@
 #include "policy.h"
 
 #define KEYS_NONE UINT32_MAX
-#define KEYS_TICK_NS (10 * RL_MILLISECOND)
+#define KEYS_TICK_NS RL_MILLISECOND
 #define KEYS_TICKS 1024u
 
 /*
@@ -36,9 +39,10 @@ struct key {
 	uint32_t shared; /* what its rule gave it at the last look */
 	uint32_t share;  /* as it is counted, under this rule */
 	int rule;
-	uint32_t next, prev; /* of its tick */
-	uint32_t tick;       /* KEYS_NONE: of none */
-	bool is_wished;
+	uint32_t next, prev;     /* of its tick */
+	uint32_t tick;           /* KEYS_NONE: of none */
+	uint64_t hash[2];        /* rl_share.hash; 0: it was never asked for */
+	bool is_called, is_room; /* policy_seen, since the last look */
 };
 
 struct keys {
@@ -48,6 +52,7 @@ struct keys {
 	uint32_t used;
 	uint32_t *slots; /* by hash: number or KEYS_NONE */
 	uint32_t slot_room;
+	uint32_t *hints; /* by the store's hash, as many: number or KEYS_NONE */
 	uint32_t wheel[KEYS_TICKS];
 	uint64_t at_tick; /* all before it were looked at */
 };
@@ -60,6 +65,12 @@ uint32_t keys_find(const struct keys *k, uint64_t key_hash);
 
 /* Find, or add one that is all 0. KEYS_NONE without memory. */
 uint32_t keys_claim(struct keys *k, const struct rl_incarnation *of);
+
+/* The store knows it by that hash. */
+void keys_name(struct keys *k, uint32_t number, const uint64_t hash[2]);
+
+/* Whom it knows by it, or KEYS_NONE. */
+uint32_t keys_named(const struct keys *k, const uint64_t hash[2]);
 
 void keys_remove(struct keys *k, uint32_t number);
 

@@ -11,9 +11,11 @@
  * denied though another host has room, and how often the store is asked.
  *
  *	pool is large	ask for a part of it beyond what is in use: the next burst finds it here
- *	pool is small	ask for what the next three looks need, and seldom
- *	others starve	give back what the next look does not need; if short oneself, be content
- *	                with a fair part
+ *	short		ask for what was denied, the largest of it at least; again after pauses
+ *	                that double while the answers bring nothing
+ *	others starve	give back what the next look does not need; of two that are short and
+ *	                each need more than a fair part, one gives way by lot
+ *	callers wait	keep just what is used: what comes next is asked for while it waits
  *	nobody asks	give back all that is not in use, and in the end forget the key
  */
 
@@ -25,21 +27,33 @@ struct policy_limit {
 	uint64_t capacity, blind;
 	uint64_t window_ns, lease_ns;
 	uint64_t look_ns; /* between two looks at a key in use */
+	uint64_t hosts;   /* of the cluster; 0 counts as 1 */
 	bool is_bucket;
 };
 
 /* Of the word, now. */
 struct policy_seen {
 	uint64_t share, load;
-	bool is_wished; /* a worker was denied, or has used most of its capacity, since the last
-	                   look */
+	/* Since the last look: */
+	bool is_wished;           /* a worker was denied, or has used most of its capacity */
+	uint64_t denied, largest; /* costs that were denied for want of a share: sum, largest */
+	bool is_waiting;          /* of those who were denied some come again in milliseconds */
+	bool is_called;           /* another host starves, and says so */
+	bool is_room;             /* something was given back */
 };
 
 /* The memory of a key from look to look. */
 struct policy_key {
 	double rate; /* tokens a ns */
 	uint64_t load, looked_ns, used_ns;
+	uint64_t gap_ns; /* between two requests, a mean */
+	bool is_waiting; /* its callers come again in milliseconds, or another host's do */
+	/* what was denied and is not lent as yet: the largest, all of it, since when */
+	uint64_t unmet, sum, unmet_ns;
+	uint64_t kept;               /* lent for one who has not come again as yet */
 	uint64_t asked_ns, renew_ns; /* renew_ns: by how much the next renewal comes earlier */
+	uint64_t room_ns;            /* when there was told to be room */
+	uint64_t pause_ns;           /* of a key that is short, till the next question */
 	bool is_open;                /* asked, and not answered */
 	/* the last answer */
 	bool is_known;
@@ -55,8 +69,9 @@ struct policy_answer {
 struct policy_wish {
 	bool is_ask, is_over; /* is_over: nothing is left to remember */
 	bool is_short;
-	uint64_t want, need;
-	uint64_t next_ns; /* when to look again, unless a worker wishes */
+	bool is_call;        /* whoever has what he does not use is to be told at once */
+	uint64_t want, need; /* nothing beyond what it has helps but `need` */
+	uint64_t next_ns;    /* when to look again, unless a worker wishes */
 };
 
 /* As the word is found. */

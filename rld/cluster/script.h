@@ -6,12 +6,19 @@
  * What the store does when it is asked for capacity: one script for one key, atomic there.
  *
  *	KEYS  the counter "rl1:{tag}", its override "rl1:o:{tag}"
- *	ARGV  host, seq, want, need, limit, is_short, lease_ms, hold_ms, starve_ms
+ *	ARGV  host, seq, want, need, limit, is_short, lease_ms, hold_ms, starve_ms, is_call
  *
  * The counter is a hash: of each host (an incarnation of a slot is a host of its own)
  * "share:seq:expires", and
  *	t  the sum of shares		n  how many are above 0
  *	x  no share expires before	w  "ms:host", who last got less than it is short of
+ *	c  ms of the last call		r  ms of the last word of room
+ *
+ * Who needs more than there is gets nothing beyond what it has: two parts of which each helps
+ * nobody lock up what one of them could use. So that others give back what they do not use, a call
+ * is published on SCRIPT_CHANNEL, and that there is room again when one of them did: "c" or "r",
+ * the 32 hex digits of the tag, and the host that asked. Both are hints, lost where nobody may
+ * publish: then it is asked again after a pause.
  *
  * What makes lending safe, whatever is lost, late, doubled or reordered on the way:
  *	1. What is above a host's share is granted only from what nobody has: the sum never rises
@@ -27,12 +34,13 @@ enum script_argument {
 	SCRIPT_HOST,
 	SCRIPT_SEQ,
 	SCRIPT_WANT,
-	SCRIPT_NEED, /* to admit one more: not halved */
+	SCRIPT_NEED, /* to admit what was denied: not halved, and less is nothing */
 	SCRIPT_LIMIT,
 	SCRIPT_IS_SHORT,
 	SCRIPT_LEASE_MS,
 	SCRIPT_HOLD_MS,
 	SCRIPT_STARVE_MS, /* how long one that is short counts */
+	SCRIPT_IS_CALL,   /* others are to give back what they do not use */
 	SCRIPT_ARGUMENTS
 };
 
@@ -47,6 +55,8 @@ enum script_answer {
 	ANSWER_NOW_MS,
 	ANSWERS
 };
+
+#define SCRIPT_CHANNEL "rl1:calls"
 
 extern const char script_take[];
 

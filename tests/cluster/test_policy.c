@@ -31,8 +31,12 @@ draw(uint64_t seed)
 		.load = (enum world_load)test_below(&s, WORLD_LOADS),
 		.loss = (double)test_below(&s, 3) * 0.05,
 		.slow = (double)test_below(&s, 3) * 0.05,
-		.stops = (double)test_below(&s, 3) * 0.001,
+		.stops = (double)test_below(&s, 3) * 0.02,
 		.deaths = test_below(&s, 4) ? 0 : 0.002,
+		.cost = (enum world_cost)test_below(&s, WORLD_COSTS),
+		.wait_ns = test_below(&s, 2) * 20 * RL_MILLISECOND,
+		.tick_ns = (1 + test_below(&s, 10)) * RL_MILLISECOND,
+		.is_deaf = test_below(&s, 3) == 0,
 		.skew_ns = test_below(&s, 2) * 400 * RL_MILLISECOND,
 		.seed = seed,
 	};
@@ -96,9 +100,9 @@ static const struct figure figures[] = {
 	{"even, 80 %", "79 asks", 10, 5, 60, 0.8, WORLD_EVEN, 0.005, 100, 0.75},
 	{"one host, 80 %", "8 asks", 10, 5, 60, 0.8, WORLD_ONE_HOST, 0.005, 16, 0.75},
 	{"each 3 s another, 80 %", "179 asks", 10, 5, 60, 0.8, WORLD_SHIFT, 0.01, 200, 0.75},
-	{"even, 200 %", "323 asks", 10, 5, 60, 2, WORLD_EVEN, 0.02, 400, 0.95},
+	{"even, 200 %", "323 asks", 10, 5, 60, 2, WORLD_EVEN, 0.02, 900, 0.95},
 	{"one host, 200 %", "24 asks", 10, 5, 60, 2, WORLD_ONE_HOST, 0.02, 40, 0.95},
-	{"each 3 s another, 200 %", "195; 35 %", 10, 5, 60, 2, WORLD_SHIFT, 0.5, 250, 0.9},
+	{"each 3 s another, 200 %", "195; 35 %", 10, 5, 60, 2, WORLD_SHIFT, 0.3, 450, 0.9},
 	{"a crowd at once", "48-75 %", 10, 5, 10, 0.5, WORLD_BURST, 0.75, 0, 0},
 	{"a herd, blind 0", "55-98 %", 4, 0, 10, 1, WORLD_HERD, 0.99, 0, 0},
 };
@@ -216,14 +220,139 @@ test_idle_key(void **state)
 	assert_true(wish.is_over && !wish.is_ask);
 }
 
+static const struct policy_limit strict = {.capacity = 1000,
+                                           .window_ns = 60 * RL_SECOND,
+                                           .lease_ns = 30 * RL_SECOND,
+                                           .look_ns = 100 * RL_MILLISECOND,
+                                           .hosts = 2};
+
+/* One that has 400 of 1,000 and was denied 700, while another starves. */
+static struct policy_wish
+short_of_700(struct policy_key *key, uint64_t random, uint64_t now_ns)
+{
+	struct policy_seen seen = {.share = 400, .is_wished = true};
+
+	policy_begin(key, &seen, now_ns);
+	policy_asked(key, now_ns, random);
+	policy_answered(key, &(struct policy_answer){400, 800, 2, 1000, true}, now_ns, &strict);
+	seen.denied = seen.largest = 700;
+	seen.is_waiting = true;
+	return policy_look(&strict, key, &seen, now_ns + 30 * RL_MILLISECOND);
+}
+
+/* Of two that need more than is left when each keeps what it has, one gives way: by lot. */
+static void
+test_one_gives_way(void **state)
+{
+	struct policy_wish stays, goes;
+	struct policy_key key;
+
+	(void)state;
+	stays = short_of_700(&key, 0, 1000 * RL_SECOND);
+	goes = short_of_700(&key, 1 << 7, 1000 * RL_SECOND);
+	assert_true(stays.is_ask && stays.is_short && stays.is_call);
+	assert_int_equal(stays.want, 700);
+	assert_int_equal(stays.need, 700);
+	assert_true(goes.is_ask);
+	assert_int_equal(goes.want, 0);
+	assert_int_equal(goes.need, 700);
+}
+
+/* Who was denied and does not come again has gone: nothing more is asked for. */
+static void
+test_a_denial_is_forgotten(void **state)
+{
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct policy_seen seen = {.share = 400};
+	struct policy_wish wish;
+	struct policy_key key;
+
+	(void)state;
+	short_of_700(&key, 0, now_ns);
+	wish = policy_look(&strict, &key, &seen, now_ns + 90 * RL_MILLISECOND);
+	assert_true(wish.is_short);
+	wish = policy_look(&strict, &key, &seen, now_ns + 200 * RL_MILLISECOND);
+	assert_true(!wish.is_short);
+	assert_true(wish.want <= 400);
+}
+
+/* While the answers bring nothing it is asked after pauses that double; at once for room. */
+static void
+test_pauses(void **state)
+{
+	uint64_t now_ns = 1000 * RL_SECOND, before = 0, pause;
+	struct policy_seen seen = {.denied = 1, .largest = 1, .is_waiting = true};
+	struct policy_key key;
+
+	(void)state;
+	policy_begin(&key, &seen, now_ns);
+	for (int i = 0; i < 8; i++) {
+		assert_true(policy_look(&strict, &key, &seen, now_ns).is_ask);
+		policy_asked(&key, now_ns, 0);
+		now_ns += RL_MILLISECOND;
+		policy_answered(&key, &(struct policy_answer){0, 1000, 1, 1000, false}, now_ns,
+		                &strict);
+		assert_true(!policy_look(&strict, &key, &seen, now_ns).is_ask);
+		pause = policy_look(&strict, &key, &seen, now_ns).next_ns - now_ns;
+		assert_true(pause > before || pause >= strict.window_ns / 40 - RL_MILLISECOND);
+		before = pause;
+		now_ns += pause;
+	}
+	assert_int_equal(before, strict.window_ns / 40 - RL_MILLISECOND);
+	policy_asked(&key, now_ns, 0);
+	policy_answered(&key, &(struct policy_answer){0, 1000, 1, 1000, false}, now_ns, &strict);
+	seen.is_room = true;
+	assert_true(policy_look(&strict, &key, &seen, now_ns + RL_MILLISECOND).is_ask);
+}
+
+/* What is told while an answer is on the way is newer than that may be: it is asked at once. */
+static void
+test_room_comes_first(void **state)
+{
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct policy_seen seen = {.denied = 1, .largest = 1, .is_waiting = true};
+	struct policy_key key;
+
+	(void)state;
+	policy_begin(&key, &seen, now_ns);
+	policy_asked(&key, now_ns, 0);
+	seen.is_room = true;
+	policy_look(&strict, &key, &seen, now_ns + RL_MILLISECOND);
+	policy_answered(&key, &(struct policy_answer){0, 1000, 1, 1000, false},
+	                now_ns + 2 * RL_MILLISECOND, &strict);
+	seen.is_room = false;
+	assert_true(policy_look(&strict, &key, &seen, now_ns + 3 * RL_MILLISECOND).is_ask);
+}
+
+/* 64 hosts that each keep a 64th of the capacity while others starve keep all of it. */
+static void
+test_little_of_all(void **state)
+{
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct policy_limit many = strict;
+	struct policy_seen seen = {.share = 15};
+	struct policy_wish wish;
+	struct policy_key key;
+
+	(void)state;
+	many.hosts = 64;
+	policy_begin(&key, &seen, now_ns);
+	policy_asked(&key, now_ns, 0);
+	policy_answered(&key, &(struct policy_answer){15, 1000, 64, 1000, true}, now_ns, &many);
+	wish = policy_look(&many, &key, &seen, now_ns + RL_SECOND / 2);
+	assert_true(wish.is_ask);
+	assert_in_range(wish.want, 0, 1);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_plan),
-		cmocka_unit_test(test_idle_key),
+		cmocka_unit_test(test_bound),         cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_plan),          cmocka_unit_test(test_idle_key),
+		cmocka_unit_test(test_one_gives_way), cmocka_unit_test(test_a_denial_is_forgotten),
+		cmocka_unit_test(test_pauses),        cmocka_unit_test(test_room_comes_first),
+		cmocka_unit_test(test_little_of_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,7 +224,7 @@ deliver(struct message *m)
 		return;
 	}
 	begin_change();
-	copy.answer = reference_take(&store->reference, &copy.ask, now_ns / RL_MILLISECOND);
+	copy.answer = reference_take(&store->reference, &copy.ask, now_ns / RL_MILLISECOND, 1);
 	end_change();
 	copy.is_answer = true;
 	hold_message(&copy);

@@ -19,7 +19,7 @@
 #define TICK_MS 2 /* by how much the server's own expiry may differ from the time it told before */
 
 static struct server server;
-static redisContext *redis;
+static redisContext *redis, *hears;
 static char sha[64];
 
 static redisReply *
@@ -43,6 +43,9 @@ start(void **state)
 	r = check(redisCommand(redis, "SCRIPT LOAD %s", script_take), REDIS_REPLY_STRING);
 	snprintf(sha, sizeof sha, "%s", r->str);
 	freeReplyObject(r);
+	hears = redisConnectUnix(server.socket);
+	assert_non_null(hears);
+	freeReplyObject(check(redisCommand(hears, "SUBSCRIBE " SCRIPT_CHANNEL), REDIS_REPLY_ARRAY));
 	return 0;
 }
 
@@ -50,6 +53,7 @@ static int
 stop(void **state)
 {
 	(void)state;
+	redisFree(hears);
 	redisFree(redis);
 	server_kill(&server);
 	server_clean();
@@ -68,12 +72,12 @@ send_ask(int key, const struct reference_ask *a, uint64_t lease)
 	assert_int_equal(
 		redisAppendCommand(redis,
 	                           "EVALSHA %s 2 rl1:{%d} rl1:o:{%d} h%d %llu %llu %llu "
-	                           "%llu %d %llu %llu %llu",
+	                           "%llu %d %llu %llu %llu %d",
 	                           sha, key, key, a->host, (unsigned long long)a->seq,
 	                           (unsigned long long)a->want, (unsigned long long)a->need,
 	                           (unsigned long long)a->limit, a->is_short,
 	                           (unsigned long long)lease, (unsigned long long)(a->life - lease),
-	                           (unsigned long long)a->starve),
+	                           (unsigned long long)a->starve, a->is_call),
 		REDIS_OK);
 }
 
@@ -106,9 +110,46 @@ is_same(const struct reference_answer *want, const uint64_t got[ANSWERS])
 	       want->other_starves == (got[ANSWER_OTHER_STARVES] != 0);
 }
 
+/* What is published next, after it was answered. */
+static void
+assert_heard(char what, int key, int host)
+{
+	char text[64];
+	redisReply *r = NULL;
+
+	snprintf(text, sizeof text, "%c%dh%d", what, key, host);
+	assert_int_equal(redisGetReply(hears, (void **)&r), REDIS_OK);
+	check(r, REDIS_REPLY_ARRAY);
+	assert_int_equal(r->elements, 3);
+	assert_string_equal(r->element[2]->str, text);
+	freeReplyObject(r);
+}
+
+/* Nothing else was, up to now. */
+static void
+assert_silence(void)
+{
+	redisReply *r = NULL;
+
+	assert_int_equal(redisAppendCommand(hears, "PING"), REDIS_OK);
+	assert_int_equal(redisGetReply(hears, (void **)&r), REDIS_OK);
+	check(r, REDIS_REPLY_ARRAY);
+	assert_string_equal(r->element[0]->str, "pong");
+	freeReplyObject(r);
+}
+
+static void
+hear(const struct reference_answer *want, int key, int host)
+{
+	if (want->calls)
+		assert_heard('c', key, host);
+	if (want->tells_room)
+		assert_heard('r', key, host);
+}
+
 /* At the millisecond in which the key ends the server may have forgotten it, or not. */
 static void
-compare(struct reference *r, struct reference_ask *a, const uint64_t got[ANSWERS])
+compare(struct reference *r, int key, struct reference_ask *a, const uint64_t got[ANSWERS])
 {
 	struct reference before = *r;
 	uint64_t now = got[ANSWER_NOW_MS];
@@ -116,11 +157,11 @@ compare(struct reference *r, struct reference_ask *a, const uint64_t got[ANSWERS
 	struct reference_answer want;
 
 	a->limit = got[ANSWER_LIMIT];
-	want = reference_take(r, a, now);
+	want = reference_take(r, a, now, 1);
 	for (int gone = 0; gone < 2 && is_near && !is_same(&want, got); gone++) {
 		*r = before;
 		r->gone = gone ? now : now + 1;
-		want = reference_take(r, a, now);
+		want = reference_take(r, a, now, 1);
 	}
 	if (!is_same(&want, got))
 		fail_msg(
@@ -130,6 +171,7 @@ compare(struct reference *r, struct reference_ask *a, const uint64_t got[ANSWERS
 			(unsigned long long)got[ANSWER_SUM], (unsigned long long)want.sum,
 			(unsigned long long)got[ANSWER_HOSTS], (unsigned long long)want.hosts,
 			(unsigned long long)got[ANSWER_SEQ], (unsigned long long)want.seq);
+	hear(&want, key, a->host);
 }
 
 static struct reference_ask
@@ -144,6 +186,7 @@ draw(uint64_t *seed, uint64_t limit, uint64_t seq, uint64_t *lease)
 		.life = lives[test_below(seed, 4)] + 2,
 		.starve = test_below(seed, 2) ? 5 : 1000,
 		.is_short = test_below(seed, 2),
+		.is_call = test_below(seed, 2),
 	};
 
 	a.need = test_below(seed, a.want + 2);
@@ -187,9 +230,10 @@ test_random_calls(void **state)
 		}
 		for (int k = 0; k < KEYS; k++) {
 			get_answer(got);
-			compare(&of[k], &asks[k], got);
+			compare(&of[k], k, &asks[k], got);
 		}
 	}
+	assert_silence();
 }
 
 static struct reference_ask
@@ -276,6 +320,81 @@ test_long_numbers(void **state)
 	assert_true(got[ANSWER_SEQ] == a.seq);
 }
 
+/* Two that need 700 of 1,000 get it one after the other, and not 500 each for ever. */
+static void
+test_all_or_nothing(void **state)
+{
+	struct reference_ask a = of_host(1, 1, 700, 1000, 5000), b = of_host(2, 1, 700, 1000, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	assert_int_equal(ask(&a, got), 700);
+	assert_int_equal(ask(&b, got), 0);
+	assert_int_equal(got[ANSWER_OTHER_STARVES], 0);
+	a.want = a.need = 0;
+	a.seq++;
+	assert_int_equal(ask(&a, got), 0);
+	assert_int_equal(got[ANSWER_OTHER_STARVES], 1);
+	b.seq++;
+	assert_int_equal(ask(&b, got), 700);
+}
+
+/* Who is short calls the others, who tell him when they have given back: not too often. */
+static void
+test_calls(void **state)
+{
+	struct reference_ask a = of_host(1, 1, 8, 10, 5000), b = of_host(2, 1, 6, 10, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	ask(&a, got);
+	b.is_short = b.is_call = true;
+	assert_int_equal(ask(&b, got), 0);
+	assert_heard('c', 0, 2);
+	b.seq++;
+	ask(&b, got);
+	assert_silence();
+	a.want = a.need = 3;
+	a.seq++;
+	assert_int_equal(ask(&a, got), 3);
+	assert_heard('r', 0, 1);
+	a.want = a.need = 2;
+	a.seq++;
+	assert_int_equal(ask(&a, got), 2);
+	assert_silence();
+	freeReplyObject(check(redisCommand(redis, "DEBUG SLEEP 0.12"), REDIS_REPLY_STATUS));
+	b.want = b.need = 9;
+	b.seq++;
+	ask(&b, got);
+	assert_heard('c', 0, 2);
+}
+
+/* Where nobody may publish, all else is as before. */
+static void
+test_publishing_forbidden(void **state)
+{
+	struct reference_ask a = of_host(1, 1, 8, 10, 5000), b = of_host(2, 1, 6, 10, 5000);
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	freeReplyObject(
+		check(redisCommand(redis, "ACL SETUSER default -publish"), REDIS_REPLY_STATUS));
+	ask(&a, got);
+	b.is_short = b.is_call = true;
+	assert_int_equal(ask(&b, got), 0);
+	a.want = a.need = 4;
+	a.seq++;
+	assert_int_equal(ask(&a, got), 4);
+	b.seq++;
+	assert_int_equal(ask(&b, got), 6);
+	assert_silence();
+	freeReplyObject(
+		check(redisCommand(redis, "ACL SETUSER default +publish"), REDIS_REPLY_STATUS));
+}
+
 int
 main(void)
 {
@@ -285,6 +404,9 @@ main(void)
 		cmocka_unit_test(test_nothing_is_taken_away),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_long_numbers),
+		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_publishing_forbidden),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

@@ -13,7 +13,8 @@
 
 #define HOSTS REFERENCE_HOSTS
 #define RING 16
-#define WISHES_NS (10 * RL_MILLISECOND)
+#define TICK_NS (10 * RL_MILLISECOND)
+#define RETRY_NS (2 * RL_MILLISECOND)
 #define START (1000 * RL_SECOND)
 
 struct host {
@@ -24,14 +25,17 @@ struct host {
 	uint64_t drain;   /* a share that has ended */
 	uint64_t debt_ns; /* when it was so */
 	uint64_t share, until_ns;
-	bool is_wished;
+	struct policy_seen seen; /* since the last look */
 	struct policy_key key;
-	uint64_t seq, next_ns, stopped_until_ns;
+	uint64_t seq;
+	uint64_t wake_ns, stopped_until_ns;
 };
 
 enum event_kind {
 	ARRIVAL,
+	RETRY,
 	LOOK,
+	CALL,
 	QUESTION,
 	ANSWER
 };
@@ -41,8 +45,13 @@ struct event {
 	enum event_kind kind;
 	int host;
 	uint64_t seq, want, need, sent_ns;
-	bool is_short;
+	uint64_t cost, born_ns; /* of a request */
+	bool is_short, is_call, is_room;
 	struct reference_answer answer;
+};
+
+struct admission {
+	uint64_t at_ns, cost, waited_ns;
 };
 
 struct world {
@@ -53,10 +62,11 @@ struct world {
 	int born;
 	struct reference store;
 	uint64_t seed, width_ns, shift_ns;
+	double mean_cost;
 	int current;
 	struct event *heap;
 	size_t events, room;
-	uint64_t *log;
+	struct admission *log;
 	size_t logged, log_room;
 	struct world_result r;
 };
@@ -165,18 +175,18 @@ load_of(const struct world *w, struct host *h, uint64_t now_ns)
 }
 
 static void
-charge(struct world *w, struct host *h, uint64_t now_ns)
+charge(struct world *w, struct host *h, uint64_t cost, uint64_t now_ns)
 {
 	uint64_t epoch = (now_ns + (uint64_t)h->skew_ns) / w->width_ns;
 
 	if (w->c->parts == 0) {
-		h->debt += 1;
+		h->debt += (double)cost;
 		return;
 	}
 	if (h->epoch[epoch % RING] != epoch)
 		h->count[epoch % RING] = 0;
 	h->epoch[epoch % RING] = epoch;
-	h->count[epoch % RING]++;
+	h->count[epoch % RING] += cost;
 }
 
 static uint64_t
@@ -191,36 +201,138 @@ true_load(struct world *w, uint64_t now_ns)
 
 /* ---- requests ---- */
 
+static uint64_t
+draw_cost(struct world *w)
+{
+	double c;
+
+	if (w->c->cost == WORLD_UNIFORM)
+		return 1 + test_below(&w->seed, w->c->capacity);
+	if (w->c->cost != WORLD_HEAVY)
+		return 1;
+	c = (double)w->c->capacity / 1000 / pow(1 - uniform(w), 1 / 1.2);
+	return c < 1 ? 1 : c > (double)w->c->capacity ? w->c->capacity : (uint64_t)c;
+}
+
+static double
+mean_cost(struct world *w)
+{
+	uint64_t seed = w->seed;
+	double sum = 0;
+
+	w->seed = 99;
+	for (int i = 0; i < 10000; i++)
+		sum += (double)draw_cost(w);
+	w->seed = seed;
+	return sum / 10000;
+}
+
 static void
-note(struct world *w, uint64_t now_ns)
+note(struct world *w, const struct event *e, uint64_t now_ns)
 {
 	if (w->logged == w->log_room) {
 		w->log_room = w->log_room ? w->log_room * 2 : 1024;
 		w->log = realloc(w->log, w->log_room * sizeof *w->log);
 	}
-	w->log[w->logged++] = now_ns;
+	w->log[w->logged++] = (struct admission){now_ns, e->cost, now_ns - e->born_ns};
+}
+
+/* By chance within a tick, as the daemon's round comes; a look that was to come later is none. */
+static void
+wake(struct world *w, int i, uint64_t at_ns)
+{
+	struct host *h = &w->hosts[i];
+	struct event e = {.kind = LOOK, .host = i};
+
+	at_ns = at_ns > h->stopped_until_ns ? at_ns : h->stopped_until_ns;
+	if (h->is_dead || at_ns >= h->wake_ns)
+		return;
+	h->wake_ns = e.at_ns = at_ns;
+	schedule(w, &e);
+}
+
+static void
+wish(struct world *w, int i, uint64_t now_ns)
+{
+	uint64_t tick = w->c->tick_ns > 0 ? w->c->tick_ns : TICK_NS;
+
+	w->hosts[i].seen.is_wished = true;
+	wake(w, i, now_ns + (uint64_t)(uniform(w) * (double)tick));
+}
+
+static void
+admit(struct world *w, const struct event *e, uint64_t room, uint64_t load, uint64_t now_ns)
+{
+	int64_t over;
+
+	charge(w, &w->hosts[e->host], e->cost, now_ns);
+	if ((load + e->cost) * 4 > room * 3)
+		wish(w, e->host, now_ns);
+	w->r.admitted++;
+	w->r.cost += e->cost;
+	note(w, e, now_ns);
+	over = (int64_t)true_load(w, now_ns) - (int64_t)w->c->capacity;
+	w->r.over = over > w->r.over ? over : w->r.over;
+}
+
+static void
+deny(struct world *w, const struct event *e, uint64_t now_ns)
+{
+	w->r.denied++;
+	w->r.falsely += true_load(w, now_ns) + e->cost <= w->c->capacity;
+}
+
+/* Who waits comes again, the last time exactly at the end. */
+static bool
+comes_again(struct world *w, const struct event *e, uint64_t now_ns)
+{
+	uint64_t end_ns = e->born_ns + w->c->wait_ns;
+	struct event again = *e;
+
+	if (now_ns >= end_ns)
+		return false;
+	again.kind = RETRY;
+	again.at_ns = now_ns + RETRY_NS < end_ns ? now_ns + RETRY_NS : end_ns;
+	schedule(w, &again);
+	return true;
+}
+
+static void
+decide_by_share(struct world *w, const struct event *e, uint64_t now_ns)
+{
+	struct host *h = &w->hosts[e->host];
+	uint64_t room = room_of(w, h, now_ns), load = load_of(w, h, now_ns);
+
+	if (load + e->cost <= room) {
+		admit(w, e, room, load, now_ns);
+		return;
+	}
+	h->seen.denied += e->cost;
+	h->seen.largest = e->cost > h->seen.largest ? e->cost : h->seen.largest;
+	h->seen.is_waiting |= w->c->wait_ns > 0;
+	wish(w, e->host, now_ns);
+	if (!comes_again(w, e, now_ns))
+		deny(w, e, now_ns);
+}
+
+static void
+decide(struct world *w, const struct event *e, uint64_t now_ns)
+{
+	if (!w->c->is_central)
+		decide_by_share(w, e, now_ns);
+	else if (true_load(w, now_ns) + e->cost <= w->c->capacity)
+		admit(w, e, UINT32_MAX, 0, now_ns);
+	else
+		deny(w, e, now_ns);
 }
 
 static void
 request(struct world *w, int seat, uint64_t now_ns)
 {
-	struct host *h = &w->hosts[w->seat[seat]];
-	uint64_t room = room_of(w, h, now_ns), load = load_of(w, h, now_ns);
-	int64_t over;
+	const struct event e = {.host = w->seat[seat], .cost = draw_cost(w), .born_ns = now_ns};
 
 	w->r.requests++;
-	if (load + 1 > room) {
-		h->is_wished = true;
-		w->r.denied++;
-		w->r.falsely += true_load(w, now_ns) + 1 <= w->c->capacity;
-		return;
-	}
-	charge(w, h, now_ns);
-	h->is_wished |= (load + 1) * 4 > room * 3;
-	w->r.admitted++;
-	note(w, now_ns);
-	over = (int64_t)true_load(w, now_ns) - (int64_t)w->c->capacity;
-	w->r.over = over > w->r.over ? over : w->r.over;
+	decide(w, &e, now_ns);
 }
 
 static int
@@ -278,7 +390,9 @@ herd(struct world *w, uint64_t now_ns)
 static void
 arrive(struct world *w, struct event *e)
 {
-	double mean = (double)w->c->window_ns / (w->c->demand * (double)w->c->capacity), times = 1;
+	double mean = (double)w->c->window_ns * w->mean_cost /
+	              (w->c->demand * (double)w->c->capacity),
+	       times = 1;
 
 	switch (w->c->load) {
 	case WORLD_ONE_HOST:
@@ -298,6 +412,10 @@ arrive(struct world *w, struct event *e)
 	case WORLD_ZIPF:
 		request(w, zipf(w), e->at_ns);
 		break;
+	case WORLD_ROBIN:
+		w->current = (w->current + 1) % w->c->hosts;
+		request(w, w->current, e->at_ns);
+		break;
 	default:
 		request(w, any_host(w), e->at_ns);
 	}
@@ -310,6 +428,8 @@ arrive(struct world *w, struct event *e)
 static uint64_t
 on_the_way(struct world *w)
 {
+	if (w->c->is_near)
+		return 400000 + (uint64_t)(uniform(w) * 2e5);
 	if (uniform(w) < w->c->slow)
 		return 20 * RL_MILLISECOND + (uint64_t)(uniform(w) * 400e6);
 	return 300000 + (uint64_t)(uniform(w) * uniform(w) * 3e6);
@@ -330,8 +450,11 @@ static void
 ask(struct world *w, int i, const struct policy_wish *wish, uint64_t load, uint64_t now_ns)
 {
 	struct host *h = &w->hosts[i];
-	struct event e = {
-		.kind = QUESTION, .host = i, .need = wish->need, .is_short = wish->is_short};
+	struct event e = {.kind = QUESTION,
+	                  .host = i,
+	                  .need = wish->need,
+	                  .is_short = wish->is_short,
+	                  .is_call = wish->is_call};
 
 	e.want = wish->want > load ? wish->want : load;
 	h->share = e.want < h->share ? e.want : h->share; /* lowered before it is sent */
@@ -353,46 +476,76 @@ static void
 look(struct world *w, int i, uint64_t now_ns)
 {
 	struct host *h = &w->hosts[i];
-	struct policy_seen seen = {.is_wished = h->is_wished};
+	struct policy_seen seen = h->seen;
 	struct policy_wish wish;
 
-	h->is_wished = false;
+	h->seen = (struct policy_seen){0};
 	seen.load = load_of(w, h, now_ns);
 	if (now_ns >= h->until_ns)
 		end_share(h);
 	seen.share = h->share;
 	wish = policy_look(&w->limit, &h->key, &seen, now_ns);
-	h->next_ns = wish.is_over ? UINT64_MAX : wish.next_ns;
 	if (wish.is_ask)
 		ask(w, i, &wish, seen.load, now_ns);
+	if (!wish.is_over)
+		wake(w, i, wish.next_ns);
 }
 
 /* A daemon that was killed knows of a key what the word says. */
 static void
-restart(struct world *w, struct host *h, uint64_t now_ns)
+restart(struct world *w, int i, uint64_t now_ns)
 {
+	struct host *h = &w->hosts[i];
 	struct policy_seen seen = {.share = h->share, .load = load_of(w, h, now_ns)};
 
 	policy_begin(&h->key, &seen, now_ns);
-	h->next_ns = now_ns;
 	h->seq = h->seq < now_ns ? now_ns : h->seq + 1; /* what is on the way is nobody's */
+	wake(w, i, now_ns);
 }
 
 static void
-look_if_due(struct world *w, struct event *e)
+look_if_due(struct world *w, const struct event *e)
 {
 	struct host *h = &w->hosts[e->host];
 
-	if (h->is_dead)
+	if (h->is_dead || h->wake_ns != e->at_ns)
 		return;
-	if (h->is_wished || e->at_ns >= h->next_ns)
+	h->wake_ns = UINT64_MAX;
+	if (uniform(w) < w->c->stops) {
+		h->stopped_until_ns = e->at_ns + 2 * RL_SECOND;
+		wake(w, e->host, e->at_ns);
+	} else if (uniform(w) < w->c->stops) {
+		restart(w, e->host, e->at_ns);
+	} else {
 		look(w, e->host, e->at_ns);
-	e->at_ns += WISHES_NS;
-	if (uniform(w) < w->c->stops)
-		e->at_ns += 2 * RL_SECOND;
-	else if (uniform(w) < w->c->stops)
-		restart(w, h, e->at_ns);
-	schedule(w, e);
+	}
+}
+
+/* To all others; each may miss it. */
+static void
+publish(struct world *w, int from, bool is_room, uint64_t now_ns)
+{
+	struct event e = {.kind = CALL, .is_room = is_room};
+
+	w->r.calls++;
+	for (e.host = 0; e.host < w->born; e.host++) {
+		e.at_ns = now_ns + on_the_way(w);
+		if (e.host != from && !w->c->is_deaf && uniform(w) >= w->c->loss)
+			schedule(w, &e);
+	}
+}
+
+/* One that knows nothing of the key does not mind. */
+static void
+hear(struct world *w, const struct event *e)
+{
+	struct host *h = &w->hosts[e->host];
+
+	if (h->key.share == 0 && h->key.unmet == 0)
+		return;
+	h->seen.is_room |= e->is_room;
+	h->seen.is_called |= !e->is_room;
+	wake(w, e->host, e->at_ns);
 }
 
 static uint64_t
@@ -414,11 +567,14 @@ answer_question(struct world *w, struct event *e)
 		.need = e->need,
 		.limit = w->c->capacity,
 		.is_short = e->is_short,
+		.is_call = e->is_call,
 		.life = w->c->lease_ns + hold_of(w),
 		.starve = policy_starve_ns(&w->limit),
 	};
 
-	e->answer = reference_take(&w->store, &a, e->at_ns);
+	e->answer = reference_take(&w->store, &a, e->at_ns, RL_MILLISECOND);
+	if (e->answer.calls || e->answer.tells_room)
+		publish(w, e->host, e->answer.tells_room, e->at_ns);
 	e->kind = ANSWER;
 	post(w, e, e->at_ns);
 }
@@ -442,6 +598,8 @@ take_answer(struct world *w, const struct event *e)
 	h->share = e->answer.share;
 	h->until_ns = e->sent_ns + w->c->lease_ns;
 	policy_answered(&h->key, &a, e->at_ns, &w->limit);
+	if (h->key.unmet > 0)
+		wake(w, e->host, e->at_ns + RL_MILLISECOND);
 }
 
 /* ---- the whole ---- */
@@ -452,14 +610,12 @@ give_birth(struct world *w, int seat, uint64_t now_ns)
 	int i = w->born++;
 	struct host *h = &w->hosts[i];
 	const struct policy_seen nothing = {0};
-	struct event e = {.at_ns = now_ns + (uint64_t)(uniform(w) * 1e7), .kind = LOOK, .host = i};
 
-	*h = (struct host){.debt_ns = now_ns, .next_ns = UINT64_MAX};
+	*h = (struct host){.debt_ns = now_ns, .wake_ns = UINT64_MAX};
 	memset(h->epoch, 0xff, sizeof h->epoch);
 	h->skew_ns = (int64_t)((uniform(w) * 2 - 1) * (double)w->c->skew_ns);
 	policy_begin(&h->key, &nothing, now_ns);
 	w->seat[seat] = i;
-	schedule(w, &e);
 }
 
 /*
@@ -484,8 +640,14 @@ step(struct world *w, struct event *e)
 		die_sometimes(w, e->at_ns);
 		arrive(w, e);
 		break;
+	case RETRY:
+		decide(w, e, e->at_ns);
+		break;
 	case LOOK:
 		look_if_due(w, e);
+		break;
+	case CALL:
+		hear(w, e);
 		break;
 	case QUESTION:
 		answer_question(w, e);
@@ -499,38 +661,148 @@ step(struct world *w, struct event *e)
 static int64_t
 fullest_window(const struct world *w)
 {
-	size_t most = 0;
+	uint64_t sum = 0, most = 0;
 
 	for (size_t first = 0, i = 0; i < w->logged; i++) {
-		while (w->log[i] - w->log[first] >= w->c->window_ns)
-			first++;
-		most = i - first + 1 > most ? i - first + 1 : most;
+		sum += w->log[i].cost;
+		while (w->log[i].at_ns - w->log[first].at_ns >= w->c->window_ns)
+			sum -= w->log[first++].cost;
+		most = sum > most ? sum : most;
 	}
 	return (int64_t)most;
+}
+
+static int
+by_wait(const void *a, const void *b)
+{
+	const struct admission *x = a, *y = b;
+
+	return x->waited_ns < y->waited_ns ? -1 : x->waited_ns > y->waited_ns;
+}
+
+static void
+measure_waits(struct world *w)
+{
+	static const double parts[] = {0.5, 0.9, 0.99, 0.999, 1};
+
+	if (w->logged == 0)
+		return;
+	qsort(w->log, w->logged, sizeof *w->log, by_wait);
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		w->r.waited_ns[i] = w->log[(size_t)(parts[i] * (double)(w->logged - 1))].waited_ns;
+}
+
+static void
+begin(struct world *w, const struct world_config *config)
+{
+	*w = (struct world){.c = config, .seed = config->seed, .shift_ns = START};
+	w->r.over = -(int64_t)config->capacity;
+	w->width_ns = config->window_ns / (uint64_t)(config->parts > 0 ? config->parts : 1);
+	w->limit = (struct policy_limit){.capacity = config->capacity,
+	                                 .blind = config->blind,
+	                                 .window_ns = config->window_ns,
+	                                 .lease_ns = config->lease_ns,
+	                                 .look_ns = config->look_ns,
+	                                 .hosts = (uint64_t)config->hosts,
+	                                 .is_bucket = config->parts == 0};
+	w->mean_cost = mean_cost(w);
+	reference_clear(&w->store);
+	for (int i = 0; i < config->hosts; i++)
+		give_birth(w, i, START);
+}
+
+static void
+run_until(struct world *w, uint64_t end_ns)
+{
+	struct event e;
+
+	while (w->events > 0 && w->heap[0].at_ns < end_ns) {
+		e = next_event(w);
+		step(w, &e);
+	}
+}
+
+static void
+end(struct world *w)
+{
+	free(w->heap);
+	free(w->log);
 }
 
 struct world_result
 world_run(const struct world_config *config)
 {
 	static struct world w;
-	struct event first = {.at_ns = START + 1, .kind = ARRIVAL}, e;
-	uint64_t end_ns = START + (uint64_t)config->seconds * RL_SECOND;
+	const struct event first = {.at_ns = START + 1, .kind = ARRIVAL};
 
-	w = (struct world){.c = config, .seed = config->seed, .shift_ns = START};
-	w.r.over = -(int64_t)config->capacity;
-	w.width_ns = config->window_ns / (uint64_t)(config->parts > 0 ? config->parts : 1);
-	w.limit = (struct policy_limit){config->capacity, config->blind,   config->window_ns,
-	                                config->lease_ns, config->look_ns, config->parts == 0};
-	reference_clear(&w.store);
-	for (int i = 0; i < config->hosts; i++)
-		give_birth(&w, i, START);
+	begin(&w, config);
 	schedule(&w, &first);
-	while ((e = next_event(&w)).at_ns < end_ns)
-		step(&w, &e);
+	run_until(&w, START + (uint64_t)config->seconds * RL_SECOND);
 	w.r.span_over = fullest_window(&w) - (int64_t)config->capacity;
 	w.r.incarnations = (uint64_t)w.born;
 	w.r.windows = (double)config->seconds * 1e9 / (double)config->window_ns;
-	free(w.heap);
-	free(w.log);
+	measure_waits(&w);
+	end(&w);
 	return w.r;
+}
+
+/* All but the first host, at any time of the last quarter of a window. */
+static uint64_t
+use_some(struct world *w)
+{
+	uint64_t now_ns = START, used = test_below(&w->seed, w->c->capacity * 6 / 10 + 1);
+
+	for (uint64_t i = 0; i < used && w->c->hosts > 1; i++) {
+		now_ns += (uint64_t)(uniform(w) * (double)w->c->window_ns / 2 /
+		                     (double)w->c->capacity);
+		run_until(w, now_ns);
+		request(w, 1 + (int)test_below(&w->seed, (uint64_t)w->c->hosts - 1), now_ns);
+	}
+	return now_ns;
+}
+
+/* Five requests a second on the other hosts, until then. */
+static void
+go_on(struct world *w, bool are_busy, uint64_t from_ns, uint64_t to_ns)
+{
+	for (uint64_t at_ns = from_ns; are_busy && w->c->hosts > 1;) {
+		at_ns += (uint64_t)(-log(1 - uniform(w)) * 2e8);
+		if (at_ns >= to_ns)
+			break;
+		run_until(w, at_ns);
+		request(w, 1 + (int)test_below(&w->seed, (uint64_t)w->c->hosts - 1), at_ns);
+	}
+	run_until(w, to_ns);
+}
+
+struct world_try
+world_try(const struct world_config *config, uint64_t pause_ns, bool are_busy)
+{
+	static struct world w;
+	uint64_t now_ns, first_ns, free, admitted, seq;
+	struct event e = {.host = 0}; /* born long ago: it is for us when it comes again */
+	struct world_try t = {0};
+
+	begin(&w, config);
+	now_ns = use_some(&w);
+	first_ns = now_ns + test_below(&w.seed, are_busy ? RL_SECOND / 5 : 6 * RL_SECOND);
+	go_on(&w, are_busy, now_ns, first_ns);
+	free = config->capacity - true_load(&w, first_ns);
+	free = are_busy ? free * 9 / 10 : free; /* others go on using it */
+	e.cost = t.cost = free > 0 ? 1 + test_below(&w.seed, free) : 0;
+	seq = w.hosts[0].seq;
+	for (now_ns = first_ns; e.cost > 0 && now_ns < first_ns + 40 * RL_SECOND;
+	     now_ns += pause_ns) {
+		admitted = w.r.admitted;
+		t.tries++;
+		decide_by_share(&w, &e, now_ns);
+		if (w.r.admitted > admitted)
+			break;
+		go_on(&w, are_busy, now_ns, now_ns + pause_ns);
+		t.asks += w.hosts[0].seq != seq;
+		seq = w.hosts[0].seq;
+	}
+	t.waited_ns = now_ns - first_ns;
+	end(&w);
+	return t;
 }

@@ -2,7 +2,8 @@
 /*
  * A worker that charges, or is denied, under a share, and the lender who takes the wishes: each
  * comes whole before each access of the other (see intrude.h). Whatever their order, the lender has
- * seen what counts, or finds a wish the next time: no key waits for more than one look. And a
+ * seen what counts, or finds a wish the next time: no key waits for more than one look; and of what
+ * was denied he is told all, once. And a
  * change of the share comes before each access of a charge: what was admitted and what counts are
  * as in one of both orders.
  */
@@ -23,7 +24,8 @@ static const struct rl_limit kinds[] = {
 
 static struct rl_incarnation of_key;
 static unsigned visits;
-static uint32_t seen; /* what counted at the last visit */
+static uint32_t seen;   /* what counted at the last visit */
+static uint32_t denied; /* what was told of it, in all */
 static enum rl_verdict told;
 
 static int
@@ -32,6 +34,7 @@ visit(const struct rl_share *share, void *arg)
 	(void)arg;
 	visits++;
 	seen = share->load;
+	denied += share->denied;
 	of_key = share->of;
 	return 0;
 }
@@ -118,12 +121,13 @@ meet(const struct rl_limit *kind, uint32_t left, call_fn *first, call_fn *second
 
 		if (first == take_wishes) /* that there are some */
 			wish(rl, rule);
-		visits = 0;
+		visits = denied = 0;
 		has_come = intrude(rl, rule, first, second, n);
 		if (!has_come)
 			second(rl, rule);
 		assert_int_equal(told, left > 0 ? RL_ALLOWED : RL_DENIED);
 		check_heard(rl, rule, n);
+		assert_int_equal(denied, (first == take_wishes ? SHARE + BLIND : 0) + (left == 0));
 		rl_close(rl);
 	}
 }

@@ -22,6 +22,7 @@
  *	relaxed-load, -load16, -cas
  * relaxed-cas16 fails by the ring, as in window.cpp, and seldom.
  */
+#define WORDS 128 /* a group of wishes is 32 words, and the summary one */
 #include "backend.hpp"
 
 #define WORKERS 2
@@ -41,7 +42,8 @@
 #define KEY 7
 
 /* Where shares_until is, and the wishes behind it. */
-#define UNTIL (&words[WORDS - 3])
+#define UNTIL (&words[64])
+#define SUMMARY (UNTIL + 1 + RL_WISH_SLOTS / 2)
 
 static uint64_t
 load_word(const uint64_t *word)
@@ -535,7 +537,7 @@ struct share : rl::test_suite<share, WORKERS + 1> {
 		}
 		mine.of(UNTIL).store(until_ns, rl::mo_relaxed, $);
 		mine.of(UNTIL + 1).store(0, rl::mo_relaxed, $);
-		mine.of(UNTIL + 2).store(0, rl::mo_relaxed, $);
+		mine.of(SUMMARY).store(0, rl::mo_relaxed, $);
 		mine.of(rl_table_tag(table, 0)).store(of_key.tag, rl::mo_relaxed, $);
 		mine.of(rl_table_state(table, 0))
 			.store(rl_share_window(rl_state_pack(state, GEN),

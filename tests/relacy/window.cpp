@@ -120,7 +120,13 @@ rl_named_hash(const rl_segment *, const rl_compiled *, rl_slot, uint64_t, const 
 }
 
 bool
-rl_wish_set(const rl_segment *, uint64_t)
+rl_wish_low(const rl_segment *, uint64_t)
+{
+	return false;
+}
+
+bool
+rl_wish_denied(const rl_segment *, uint64_t, uint32_t, uint32_t, bool)
 {
 	return false;
 }

@@ -550,6 +550,64 @@ test_debts(void **state)
 	}
 }
 
+static void
+deny(struct rl *rl, int rule, uint64_t cost)
+{
+	assert_int_equal(at_check(rl, rule, "k", 1, cost, T0, NULL), RL_DENIED);
+}
+
+/* A wish says what was denied since the last one: all of it, and the largest. */
+static void
+test_what_was_denied(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(100000, 8));
+	struct rl_share share;
+
+	(void)state;
+	assert_int_equal(admitted(rl, rule, 7, T0), 7);
+	share = wishes(rl, T0).share;
+	assert_int_equal(share.denied, 0); /* it runs low */
+	assert_int_equal(share.largest, 0);
+	deny(rl, rule, 2);
+	deny(rl, rule, 300);
+	deny(rl, rule, 20);
+	share = wishes(rl, T0).share;
+	assert_int_equal(share.denied, 322);
+	assert_int_equal(share.largest, 300);
+	assert_int_equal(share.waits, 0);
+	deny(rl, rule, 2);
+	share = wishes(rl, T0).share;
+	assert_int_equal(share.denied, 2);
+	assert_int_equal(share.largest, 2);
+	assert_int_equal(rl_share_read(rl, &share.of, T0, &share), 0);
+	assert_int_equal(share.denied, 0);
+	deny(rl, rule, 8193); /* what cannot be said exactly is rounded up */
+	assert_int_equal(wishes(rl, T0).share.largest, 8194);
+	assert_int_equal(admitted(rl, rule, 1, T0), 1);
+	deny(rl, rule, 5);
+	assert_int_equal(wishes(rl, T0).share.denied,
+	                 5); /* and what ran low before is none of it */
+	rl_close(rl);
+}
+
+/* More than a limit gives at all is not added up, so that a flood does not write. */
+static void
+test_a_flood_is_not_added_up(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(100, 0)), large = define(rl, "s", window(1 << 20, 0));
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		deny(rl, rule, 1);
+	assert_int_equal(wishes(rl, T0).share.denied, 100);
+	for (int i = 0; i < 100; i++)
+		deny(rl, large, 1 << 20);
+	assert_in_range(wishes(rl, T0).share.denied, 1 << 18, 1 << 20);
+	rl_close(rl);
+}
+
 /* Nothing is written by a denial whose wish is there, nor where all is lent that there is. */
 static void
 test_wishes_are_few(void **state)
@@ -1544,6 +1602,8 @@ main(void)
 		cmocka_unit_test(test_another_incarnation_has_no_share),
 		cmocka_unit_test(test_a_wish_outlives_a_sweep),
 		cmocka_unit_test(test_debts),
+		cmocka_unit_test(test_what_was_denied),
+		cmocka_unit_test(test_a_flood_is_not_added_up),
 		cmocka_unit_test(test_wishes_are_few),
 		cmocka_unit_test(test_wishes_of_many),
 		cmocka_unit_test(test_a_scan_finds_shares),

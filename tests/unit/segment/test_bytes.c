@@ -113,7 +113,7 @@ test_the_reserve_takes_a_seventh_at_most(void **state)
 	}
 }
 
-/* Who is of no cluster has no byte for it; else a hash and little more for each slot. */
+/* Who is of no cluster has no byte for it; else a hash, a wish and little more for each slot. */
 static void
 test_what_a_cluster_takes(void **state)
 {
@@ -132,8 +132,8 @@ test_what_a_cluster_takes(void **state)
 		assert_int_equal(a.wishes, a.overflow); /* of no length */
 		o.flags = RL_OPEN_CLUSTER;
 		more = bytes_of(&o) - alone;
-		assert_true(more >= slots * RL_RECORD_HASH_BYTES + slots / 8);
-		assert_true(more <= slots * RL_RECORD_HASH_BYTES + slots / 8 + slots / 512 +
+		assert_true(more >= slots * (RL_RECORD_HASH_BYTES + 4));
+		assert_true(more <= slots * (RL_RECORD_HASH_BYTES + 4) + slots / 512 +
 		                            2 * RL_SLOTS_PER_ENTRY * RL_BANS_DEFAULT *
 		                                    RL_RECORD_HASH_BYTES +
 		                            3 * RL_AREA_ALIGN);
