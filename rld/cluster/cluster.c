@@ -99,7 +99,7 @@ be_allowed(struct cluster *c, uint64_t hosts)
 	c->shares.is_allowed = true;
 	if (hosts == c->hosts || hosts == 0)
 		return;
-	c->hosts = hosts;
+	c->hosts = c->shares.hosts = hosts;
 	rl_cluster_hosts(c->shares.rl, hosts < UINT32_MAX ? (uint32_t)hosts : UINT32_MAX);
 }
 
@@ -234,6 +234,21 @@ read_files(struct cluster *c, char *why, size_t size)
 	        secret_read_line(c->password, sizeof c->password, o->password_file, why, size));
 }
 
+/* "c" or "r", the 32 hex digits of a key's hash, and which host has asked: this one hears itself. */
+static void
+hear_call(void *arg, const char *text, size_t size)
+{
+	struct cluster *c = arg;
+	size_t own = strlen(c->identity.text);
+	uint64_t hash[2];
+
+	if (size <= 33 || strlen(text) != size || (text[0] != 'c' && text[0] != 'r') ||
+	    sscanf(text + 1, "%16" SCNx64 "%16" SCNx64, &hash[0], &hash[1]) != 2)
+		return;
+	if (strncmp(text + 33, c->identity.text, own) != 0 || text[33 + own] != '.')
+		host_shares_hear(&c->shares, hash, text[0] == 'r');
+}
+
 static bool
 open_store(struct cluster *c, uint64_t random, char *why, size_t size)
 {
@@ -251,6 +266,9 @@ open_store(struct cluster *c, uint64_t random, char *why, size_t size)
 		.scripts = {[SCRIPT_TAKE] = script_take,
 	                    [SCRIPT_ANNOUNCE] = script_announce,
 	                    [SCRIPT_READ_ORDERS] = script_read_orders},
+		.channel = SCRIPT_CHANNEL,
+		.hear = hear_call,
+		.hear_arg = c,
 		.report = c->options.report,
 		.report_arg = c->options.report_arg,
 	};

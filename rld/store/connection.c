@@ -122,6 +122,19 @@ take_name(struct connection *c, struct request *r, struct store_value *v, uint64
 	request_free(r);
 }
 
+/* A user who may not hear the channel does without. */
+static void
+take_channel(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
+{
+	(void)now_ns;
+	if (v && v->type == STORE_ERROR)
+		report(c, true, "it refuses SUBSCRIBE: what others give back is known later");
+	store_value_free(v);
+	request_free(r);
+}
+
+static void subscribe(struct connection *c, uint64_t now_ns);
+
 /* The last of the hello: whatever is answered, the node is there. */
 static void
 take_ping(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
@@ -131,6 +144,7 @@ take_ping(struct connection *c, struct request *r, struct store_value *v, uint64
 		c->backoff_ns = BACKOFF_MIN;
 		c->connected++;
 		report(c, false, "it answers again");
+		subscribe(c, now_ns);
 		store_value_free(v);
 		request_free(r);
 	} else {
@@ -150,6 +164,32 @@ say(struct connection *c, request_take *take, const char *what, int argc, const 
 		return;
 	r->arg = (void *)(uintptr_t)what;
 	connection_ask(c, r, now_ns);
+}
+
+static void
+subscribe(struct connection *c, uint64_t now_ns)
+{
+	const char *argv[] = {"SUBSCRIBE", c->channel};
+
+	if (c->channel)
+		say(c, take_channel, "channel", 2, argv, now_ns);
+}
+
+static void
+take_pong(struct connection *c, struct request *r, struct store_value *v, uint64_t now_ns)
+{
+	(void)c;
+	(void)now_ns;
+	store_value_free(v);
+	request_free(r);
+}
+
+void
+connection_ping(struct connection *c, uint64_t now_ns)
+{
+	const char *argv[] = {"PING"};
+
+	say(c, take_pong, "ping", 1, argv, now_ns);
 }
 
 static void
@@ -183,7 +223,8 @@ hello(struct connection *c, uint64_t now_ns)
 	authenticate(c, now_ns);
 	if (c->options->name)
 		say(c, take_name, "name", 3, name, now_ns);
-	connection_load_scripts(c, now_ns);
+	if (!c->channel)
+		connection_load_scripts(c, now_ns);
 	say(c, take_ping, "it does not answer a ping", 1, ping, now_ns);
 }
 
@@ -281,6 +322,20 @@ connection_wait(struct connection *c, uint64_t now_ns)
 	say(c, take_wait, "it refuses WAIT", 3, argv, now_ns);
 }
 
+/* False: it is no message, but an answer. */
+static bool
+take_message(struct connection *c, struct store_value *v)
+{
+	const struct store_value *text = store_item(v, 2);
+
+	if (!c->channel || v->type != STORE_ARRAY || v->count != 3 ||
+	    strcmp(store_text(store_item(v, 0)), "message") != 0)
+		return false;
+	c->options->hear(c->options->hear_arg, store_text(text), text->size);
+	store_value_free(v);
+	return true;
+}
+
 /* Returns -1 where the connection is to be closed. */
 static int
 take_answer(struct connection *c, struct store_value *v, uint64_t now_ns)
@@ -315,7 +370,7 @@ take_answers(struct connection *c, uint64_t now_ns)
 	int got;
 
 	while ((got = protocol_next(c->protocol, &v)) > 0)
-		if (take_answer(c, v, now_ns) < 0)
+		if (!take_message(c, v) && take_answer(c, v, now_ns) < 0)
 			return -1;
 	if (got < 0)
 		snprintf(c->stream.why, sizeof c->stream.why,

@@ -42,7 +42,8 @@ struct connection {
 	uint64_t connected; /* times */
 	struct store_times times;
 	uint64_t random;
-	char reported[200]; /* what was told of it last; "" it is well */
+	const char *channel; /* NULL, or this connection hears it and runs no script */
+	char reported[200];  /* what was told of it last; "" it is well */
 };
 
 /* `address` as it is parsed. */
@@ -63,6 +64,9 @@ void connection_ask(struct connection *c, struct request *r, uint64_t now_ns);
 
 /* Answers to durable requests since the last call count once a replica has them. */
 void connection_wait(struct connection *c, uint64_t now_ns);
+
+/* Have it say that it is there. */
+void connection_ping(struct connection *c, uint64_t now_ns);
 
 /* Before something that is asked again for want of a script. */
 void connection_load_scripts(struct connection *c, uint64_t now_ns);

@@ -7,6 +7,7 @@
 #include <rl_admin.h>
 
 #include "connection.h"
+#include "listener.h"
 #include "map.h"
 #include "role.h"
 
@@ -29,6 +30,8 @@ struct store {
 	struct node *nodes[MAP_NODES_MAX];
 	unsigned node_count;
 	struct map map;
+	struct listener listener;
+	unsigned heard_from;                         /* node */
 	bool is_single, is_known, is_old, is_asking; /* of the map */
 	uint64_t map_due_ns, map_next_ns;
 	unsigned map_from;

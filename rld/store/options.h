@@ -20,6 +20,9 @@ struct store_tls {
 /* A line for a log. `is_trouble`: somebody should look; else it is well again. */
 typedef void store_report(void *arg, bool is_trouble, const char *text);
 
+/* What some client of the store has published; `text` is of `size` bytes, and a 0. */
+typedef void store_hear(void *arg, const char *text, size_t size);
+
 struct store_options {
 	const char *const *nodes; /* "host:port" or "[address]:port": any of those there are */
 	size_t node_count;
@@ -33,6 +36,9 @@ struct store_options {
 	bool lends_without_replica;  /* what is durable is answered without one, too */
 	uint64_t timeout_ns;         /* after which a question counts as not answered */
 	const char *scripts[STORE_SCRIPTS];
+	const char *channel; /* NULL: nothing is heard */
+	store_hear *hear;
+	void *hear_arg;
 	store_report *report;
 	void *report_arg;
 };

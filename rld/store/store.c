@@ -422,6 +422,7 @@ store_close(struct store *s, uint64_t now_ns)
 		return;
 	for (unsigned i = 0; i < s->node_count; i++)
 		connection_close(&s->nodes[i]->c, now_ns);
+	listener_close(&s->listener, now_ns);
 	for (unsigned i = 0; i < s->node_count; i++)
 		free(s->nodes[i]);
 	tls_context_free(s->tls);
@@ -450,10 +451,37 @@ notice(struct store *s, struct node *n, bool was_ready)
 	nodes_choose_wanted(s);
 }
 
+/* In turns, beginning with the last one, of those that are asked. */
+static const struct store_address *
+next_to_hear(void *arg)
+{
+	struct store *s = arg;
+
+	for (unsigned i = 0; i < s->node_count; i++) {
+		unsigned n = (s->heard_from + i) % s->node_count;
+		const struct connection *c = &s->nodes[n]->c;
+
+		if (c->is_ready && map_slots(&s->map, (uint16_t)n) > 0) {
+			s->heard_from = n;
+			return &c->address;
+		}
+	}
+	return NULL;
+}
+
+/* One that is asked no more may be of another store by now. */
+static uint64_t
+hear(struct store *s, uint64_t now_ns)
+{
+	if (s->listener.is_begun && !s->nodes[s->heard_from]->c.is_wanted)
+		listener_close(&s->listener, now_ns);
+	return listener_run(&s->listener, &s->options, s->epoll, s->tls, next_to_hear, s, now_ns);
+}
+
 uint64_t
 store_run(struct store *s, uint64_t now_ns)
 {
-	uint64_t due_ns = now_ns + MAP_EVERY;
+	uint64_t due_ns = now_ns + MAP_EVERY, hear_ns;
 
 	/* A request that is made meanwhile may add nodes. */
 	for (unsigned i = 0; i < s->node_count; i++) {
@@ -467,6 +495,8 @@ store_run(struct store *s, uint64_t now_ns)
 		due_ns = next_ns < due_ns ? next_ns : due_ns;
 	}
 	look_at_map(s, now_ns);
+	hear_ns = hear(s, now_ns);
+	due_ns = hear_ns < due_ns ? hear_ns : due_ns;
 	if (s->is_old || !s->is_known)
 		due_ns = s->map_due_ns < due_ns && s->map_due_ns > now_ns ? s->map_due_ns : due_ns;
 	return due_ns;
