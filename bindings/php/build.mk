@@ -6,7 +6,7 @@ PHP_C    := $(call files,$(PHP_DIR)/ext/*.[ch] bindings/common/*.[ch])
 PHP_SRC  := $(call files,$(PHP_DIR)/src/*.php $(PHP_DIR)/src/*/*.php)
 PHP_WARN := -Wall -Wextra -Wno-unused-parameter -Werror
 
-NEED_PHP := php-dev php-cli php-mbstring php-fpm php-symfony-rate-limiter php-illuminate-cache php-illuminate-queue php-illuminate-bus php-illuminate-redis php-illuminate-events php-redis redis-server php-apcu libapache2-mod-php apache2 pkg-config python3
+NEED_PHP := php-dev php-cli php-mbstring php-fpm php-symfony-rate-limiter php-illuminate-cache php-illuminate-queue php-illuminate-bus php-illuminate-redis php-illuminate-events php-illuminate-routing php-illuminate-http php-redis redis-server php-apcu libapache2-mod-php apache2 pkg-config python3
 NEED_ADAPTERS += $(NEED_PHP)
 
 # $(1) directory, $(2) flags, $(3) flags to link with. phpize wants all in one tree. What is linked first is installed;

@@ -5,11 +5,17 @@
 
 require '/usr/share/php/Symfony/Component/RateLimiter/autoload.php';
 require '/usr/share/php/Illuminate/Cache/autoload.php';
+require '/usr/share/php/Illuminate/Routing/autoload.php';
 require __DIR__ . '/../src/autoload.php';
 
 use Illuminate\Cache\ArrayStore;
 use Illuminate\Cache\RateLimiter as LaravelsOwn;
+use Illuminate\Cache\RateLimiting\Limit;
 use Illuminate\Cache\Repository;
+use Illuminate\Http\Exceptions\ThrottleRequestsException;
+use Illuminate\Http\Request;
+use Illuminate\Http\Response;
+use Illuminate\Routing\Middleware\ThrottleRequests;
 use Rl\Laravel\RateLimited;
 use Rl\Laravel\RateLimiter;
 use Rl\Laravel\WithoutOverlapping;
@@ -88,6 +94,27 @@ foreach ($configs as $config) {
     }
 }
 
+/* When there is another token, as the component's own tests have it. */
+foreach ($configs as $config) {
+    $limiter = (new LimiterFactory($config, segment()))->create('alice');
+    $second = fn (float $in) => DateTimeImmutable::createFromFormat('U', (string) floor(microtime(true) + $in));
+    $looks = fn (float $in) => ($at = $limiter->consume(0)->getRetryAfter()) >= $second($in - 1) && $at <= $second($in) && $at->format('u') === '000000';
+    $limiter->consume(4);
+    check($limiter->consume(0)->isAccepted() && $limiter->consume(0)->getRemainingTokens() === 1 && $looks(0), "{$config['policy']}: a look, and now");
+    $last = $limiter->consume();
+    $wait = ['fixed_window' => 3600, 'sliding_window' => 3660, 'token_bucket' => 720][$config['policy']];
+    check($last->isAccepted() && $last->getRetryAfter() > $second($wait - 62) && $last->getRetryAfter() <= $second($wait), "{$config['policy']}: after the last one");
+    check($limiter->consume(0)->isAccepted() && $limiter->consume(0)->getRemainingTokens() === 0, "{$config['policy']}: a look at none");
+    $what = $config['policy'] === 'token_bucket' ? 'burst size' : 'size';
+    $e = thrown(fn () => $limiter->consume(15));
+    check($config['policy'] === 'sliding_window' || $e->getMessage() === "Cannot reserve more tokens (15) than the $what of the rate limiter (5).", "{$config['policy']}: more than there are");
+}
+$limiter = (new LimiterFactory(['id' => 'q', 'policy' => 'token_bucket', 'limit' => 2, 'rate' => ['interval' => '1 second', 'amount' => 5]], segment()))->create('a');
+$limiter->consume(2);
+$refused = $limiter->consume();
+$refused->wait();
+check(!$refused->isAccepted() && $limiter->consume()->isAccepted(), 'who has waited is let through');
+
 $segment = segment();
 $factory = new LimiterFactory($configs[0], $segment);
 check($factory->create('a')->consume(5)->isAccepted() && $factory->create('b')->consume(5)->isAccepted(), 'keys are apart');
@@ -154,6 +181,11 @@ $clock += 59_000_000_000;
 check($ours->hit('e', 60) === 2 && $ours->availableIn('e') === 1, 'the first hit says when it ends');
 $clock += 1_000_000_000;
 check($ours->attempts('e') === 0 && $ours->availableIn('e') === 0 && $ours->hit('e', 60) === 1, 'it ended');
+foreach ([false, [], 0, '', 'x'] as $i => $value) { // Laravel 9 and later; before it these were true
+    check($ours->attempt("v$i", 1, fn () => $value) === $value && $ours->attempts("v$i") === 1, 'the value of the callback: ' . json_encode($value));
+}
+check($ours->attempt('null', 1, fn () => null) === true, 'null is true');
+check($ours->increment('m', 60, 7) === 7 && $ours->remaining('m', 5) === 0 && $ours->retriesLeft('m', 5) === 0, 'never fewer than none');
 check($ours->increment('f', 60, 5) === 5 && $ours->decrement('f', 60, 2) === 3, 'amounts');
 check($ours->hit('g', new DateInterval('PT2M')) === 1 && $ours->availableIn('g') === 120, 'an interval');
 
@@ -179,6 +211,39 @@ foreach ($pids as $pid) {
 check($admitted === 50 && $shared->attempts('k') === $admitted, "attempt() admitted $admitted");
 check($shared->attempts('hits') === 400, 'hits');
 Rl\unlink($name);
+
+/* The middleware of requests, with a limiter by its name. */
+$limiter = new RateLimiter(segment());
+$limiter->for('login', fn (Request $request) => [Limit::perMinute(2)->by($request->ip()), Limit::perMinute(5)->by('all')]);
+$limiter->for('open', fn () => Limit::none());
+$limiter->for('own', fn () => Limit::perMinute(0)->response(fn () => new Response('own', 418)));
+$throttle = new ThrottleRequests($limiter);
+$from = function (string $address, string $name = 'login') use ($throttle) {
+    $request = Request::create('/', server: ['REMOTE_ADDR' => $address]);
+
+    try {
+        $response = $throttle->handle($request, fn () => new Response('welcome'), $name);
+    } catch (ThrottleRequestsException $e) {
+        return [429, $e->getHeaders()['X-RateLimit-Remaining'], $e->getHeaders()['Retry-After']];
+    } catch (Illuminate\Http\Exceptions\HttpResponseException $e) {
+        return [$e->getResponse()->getStatusCode()];
+    }
+
+    return [$response->getStatusCode(), $response->headers->get('X-RateLimit-Remaining')];
+};
+check($from('192.0.2.1')[0] === 200 && $from('192.0.2.1')[0] === 200, 'two of an address');
+[$status, $left, $after] = $from('192.0.2.1');
+check($status === 429 && $left === 0 && $after > 50 && $after <= 60, "and not a third: $left, $after");
+check($from('192.0.2.2') === [200, '1'] && $from('192.0.2.2')[0] === 200 && $from('192.0.2.3')[0] === 200, 'three of others');
+check($from('192.0.2.4')[0] === 429, 'and none of all');
+check($from('192.0.2.1', 'open')[0] === 200 && $from('192.0.2.1', 'own') === [418], 'without a limit, and with an answer of its own');
+
+/* Which answers count: what cannot be is refused. The rest is in servers.py. */
+$rule = segment()->rule('login', '5/day');
+foreach ([[], ['6xx'], 99, [4.5]] as $wrong) {
+    check(thrown(fn () => Rl\Http\Limit::request($rule, 'a', countStatus: $wrong)) instanceof ValueError, 'no status: ' . json_encode($wrong));
+}
+check($rule->peek('a')->used() === 0, 'and charges nothing');
 
 /* Middleware of jobs: what is run, released and failed. With workers: bindings/common/tests/jobs/run.py. */
 final class FakeJob

@@ -9,7 +9,26 @@ require getenv('RL_SRC') . '/autoload.php';
 
 $name = getenv('RL_SEGMENT');
 $web = new Rl\Segment($name, ['keys' => 1000]);
-$ok = match ($_GET['do'] ?? '') {
+$do = $_GET['do'] ?? '';
+if (preg_match('/\A(wrong|right|killed|fatal|thrown|server|v56)\z/', $do)) {
+    $limit = ['trusted' => ['127.0.0.1']] + ($do === 'v56' ? ['clientV6' => 56] : ['countStatus' => ['401', 503]]);
+    Rl\Http\Limit::request($web->rule('login', '5/day'), ...$limit);
+    $web->counters('reached')->add($do, 1, 3600);
+    if ($do === 'killed') {
+        exec('kill -9 ' . getmypid());
+    }
+    if ($do === 'wrong') {
+        usleep(50000); // others come meanwhile
+    }
+    http_response_code(['wrong' => 401, 'server' => 503][$do] ?? 200);
+    match ($do) {
+        'fatal' => eval('function twice() {} function twice() {}'),
+        'thrown' => throw new LogicException('thrown'),
+        default => null,
+    };
+    exit;
+}
+$ok = match ($do) {
     'native' => $web->rule('native', ['algorithm' => 'anchored_window', 'capacity' => 50, 'window' => 'never'])->allows('one'),
     'symfony' => (new Rl\Symfony\LimiterFactory(['id' => 'symfony', 'policy' => 'fixed_window', 'limit' => 50, 'interval' => '100 days'], $web))
         ->create('one')->consume()->isAccepted(),

@@ -4,7 +4,10 @@
 
 Each opens the segment once, whatever the number of requests; what a killed worker held comes back. Run from the top.
 """
+import collections
 import glob
+import http.client
+import json
 import os
 import shutil
 import signal
@@ -45,9 +48,10 @@ def pair(name, value):
     return struct.pack("!II", len(name) | 1 << 31, len(value) | 1 << 31) + name.encode() + value.encode()
 
 
-def fastcgi(path, script, query):
+def fastcgi(path, script, query, client):
     """One request to php-fpm: the head of its answer."""
-    parameters = {"SCRIPT_FILENAME": script, "QUERY_STRING": query, "REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1"}
+    parameters = {"SCRIPT_FILENAME": script, "QUERY_STRING": query, "REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1",
+                  "REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": client}
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(path)
         s.sendall(record(1, struct.pack("!HB5x", 1, 0)) +
@@ -58,7 +62,7 @@ def fastcgi(path, script, query):
         kind, length, padding = data[at + 1], *struct.unpack("!HB", data[at + 4:at + 7])
         if kind == 6:
             out += data[at + 8:at + 8 + length]
-        elif kind == 7:
+        elif kind == 7 and "purpose" not in query:
             sys.exit("php: " + data[at + 8:at + 8 + length].decode())
         at += 8 + length + padding
     if not out:
@@ -114,8 +118,8 @@ class Server:
         except OSError:
             return False
 
-    def ask(self, query):
-        return parse(self.head(f"do={query}"))
+    def ask(self, query, client=""):
+        return parse(self.head(f"do={query}", client))
 
 
 class Fpm(Server):
@@ -128,8 +132,8 @@ class Fpm(Server):
         # -n leaves out every ini file: what is needed is said here.
         self.command += ["-d", f"extension={self.dir}/rl.so", "-d", "extension=mbstring.so", "-d", "error_reporting=24575"]
 
-    def head(self, query):
-        return fastcgi(f"{self.dir}/socket", f"{self.dir}/app.php", query)
+    def head(self, query, client):
+        return fastcgi(f"{self.dir}/socket", f"{self.dir}/app.php", query, client)
 
 
 class ModPhp(Server):
@@ -151,17 +155,20 @@ class ModPhp(Server):
         self.environment["PHP_INI_SCAN_DIR"] = ""
         self.command = ["/usr/sbin/apache2", "-DFOREGROUND", "-f", f"{self.dir}/apache.conf"]
 
-    def head(self, query):
+    def head(self, query, client):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/app.php?{query}", headers={"X-Forwarded-For": client})
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/app.php?{query}", timeout=SOON) as answer:
+            with urllib.request.urlopen(request, timeout=SOON) as answer:
                 return f"Status: {answer.status}\n{answer.headers}"
         except urllib.error.HTTPError as answer:
             return f"Status: {answer.code}\n{answer.headers}"
         except urllib.error.URLError as error:
             raise OSError(error) from error
+        except http.client.HTTPException as error:
+            raise OSError(error) from error
 
 
-def many(server, query, count):
+def many(server, query, count, client_of=lambda i: ""):
     answers, lock = [], threading.Lock()
     left = [count]
 
@@ -171,7 +178,8 @@ def many(server, query, count):
                 if left[0] == 0:
                     return
                 left[0] -= 1
-            answer = server.ask(query)
+                client = client_of(left[0])
+            answer = server.ask(query, client)
             with lock:
                 answers.append(answer)
 
@@ -204,7 +212,7 @@ def kill(pid):
 
 def exactly_fifty(server, what):
     first = many(server, what, 30)
-    assert any(kill(worker) for _, worker, _ in reversed(first)), f"{what}: no worker was there to be killed"
+    assert any(worker > 0 and kill(worker) for _, worker, _ in reversed(first)), f"{what}: no worker was there to be killed"
     answers = first + many(server, what, 370)
     admitted = sum(status == 200 for status, _, _ in answers)
     assert {status for status, _, _ in answers} == {200, 429}, f"{what}: other answers"
@@ -239,11 +247,44 @@ def what_is_held(server):
     wait_for("what a killed worker held", lambda: server.ask("free")[0] == 200)
 
 
-def play(name, server):
+def rlctl(server, *words):
+    done = subprocess.run([os.environ["RLCTL"], "--segment", server.segment, "--json", *words], capture_output=True, text=True,
+                          check=True, env=server.environment)
+    return json.loads(done.stdout)
+
+
+def used(server, key):
+    return rlctl(server, "get", "login", key)["limits"][0]["counted"]["used"]
+
+
+def failures_alone_count(server):
+    """50 wrong guesses, 1,000 right ones, those that break, one whose worker is killed, and 1,000 of one network."""
+    def told(*request):
+        return dict(collections.Counter(status for status, _, _ in many(server, *request)))
+
+    assert told("wrong", 50, lambda i: "192.0.2.1") == {401: 5, 429: 45}
+    assert told("right", 1000, lambda i: "192.0.2.2") == {200: 1000}
+    assert (used(server, "192.0.2.1"), used(server, "192.0.2.2")) == (5, 0)
+    for what, count in (("fatal", 0), ("thrown", 0), ("server", 1), ("killed", 2)):
+        try:
+            server.ask(f"{what}&on purpose".replace(" ", "+"), "192.0.2.2")
+        except OSError:
+            assert what == "killed", what
+        assert used(server, "192.0.2.2") == count, what
+    assert told("wrong", 1000, lambda i: f"2001:db8:0:7::{i + 1:x}") == {401: 5, 429: 995}
+    assert used(server, "2001:db8:0:7::") == 5
+    for address in ("2001:db8:0:107::1", "192.0.2.3", "::ffff:192.0.2.3"):
+        assert server.ask("v56", address)[0] == 200
+    assert (used(server, "2001:db8:0:100::"), used(server, "192.0.2.3")) == (1, 2)
+
+
+def play(name, server, is_long=False):
     with server:
         workers = max(exactly_fifty(server, what) for what in ("native", "symfony", "laravel"))
         assert workers > 1, "only one worker has answered"
         what_is_held(server)
+        if is_long:
+            failures_alone_count(server)
     print(f"{name}: 50 of 400, by {workers} workers")
 
 
@@ -251,7 +292,7 @@ def main():
     if os.geteuid() != 0:
         print("servers.py: php-fpm's pool and Apache's children need root to change their user")
         return 77
-    play("php-fpm, static", Fpm("pm=static"))
+    play("php-fpm, static", Fpm("pm=static"), is_long=True)
     play("php-fpm, dynamic", Fpm("pm=dynamic\npm.start_servers=2\npm.min_spare_servers=1\npm.max_spare_servers=3"))
     play("mod_php", ModPhp())
     return 0

@@ -56,7 +56,7 @@ class RateLimiter extends Base
             return false;
         }
         try {
-            return $callback() ?: true;
+            return $callback() ?? true;
         } catch (\Throwable $e) {
             $this->decrement($key, $decaySeconds);
             throw $e;
@@ -80,7 +80,7 @@ class RateLimiter extends Base
 
     public function remaining($key, $maxAttempts)
     {
-        return $maxAttempts - $this->attempts($key);
+        return max(0, $maxAttempts - $this->attempts($key));
     }
 
     public function clear($key)

@@ -29,10 +29,20 @@ final class Limiter implements LimiterInterface
     {
         $result = $this->rule->check($this->key, $tokens);
         if ('never' === $result->verdict() && $this->canReserve()) {
-            throw self::tooMany($tokens, $result);
+            throw $this->tooMany($tokens, $result);
         }
 
-        return self::rateLimit($result, $result->passes(), microtime(true) + self::finite($result->retryAfter()));
+        $isLook = 0 === $tokens && 'denied' === $result->verdict() && 'limit' === $result->reason();
+
+        return $isLook || $result->passes() ? $this->accepted($result) : self::rateLimit($result, false, microtime(true) + self::finite($result->retryAfter()));
+    }
+
+    /** From when there is another token: now, unless this was the last one. Whole seconds, as of Symfony's own. */
+    private function accepted(Result $result): RateLimit
+    {
+        $wait = 0 === $result->remaining() && $result->limit() > 0 ? self::finite($this->rule->peek($this->key)->retryAfter()) : 0.0;
+
+        return self::rateLimit($result, true, floor(microtime(true) + $wait));
     }
 
     /** Of a token bucket, tokens are booked ahead; a window has them now, or not at all. */
@@ -44,13 +54,13 @@ final class Limiter implements LimiterInterface
         $isBucket = 'token_bucket' === $this->policy;
         $result = $isBucket ? $this->rule->reserve($this->key, $tokens, $maxTime) : $this->rule->check($this->key, $tokens);
         if ('never' === $result->verdict()) {
-            throw self::tooMany($tokens, $result);
+            throw $this->tooMany($tokens, $result);
         }
         $now = microtime(true);
         if ($result->passes()) {
             $time = $now + $result->delay();
 
-            return new Reservation($time, self::rateLimit($result, 0.0 === $result->delay(), $time));
+            return new Reservation($time, 0.0 === $result->delay() ? $this->accepted($result) : self::rateLimit($result, false, $time));
         }
         $wait = $result->retryAfter() + ($isBucket ? (float) $maxTime : 0);
         if (null === $maxTime && !$isBucket) {
@@ -85,8 +95,10 @@ final class Limiter implements LimiterInterface
         return is_finite($seconds) ? $seconds : 0.0;
     }
 
-    private static function tooMany(int $tokens, Result $result): \InvalidArgumentException
+    private function tooMany(int $tokens, Result $result): \InvalidArgumentException
     {
-        return new \InvalidArgumentException(sprintf('Cannot reserve more tokens (%d) than the size of the rate limiter (%d).', $tokens, $result->limit()));
+        $what = 'token_bucket' === $this->policy ? 'burst size' : 'size';
+
+        return new \InvalidArgumentException(sprintf("Cannot reserve more tokens (%d) than the $what of the rate limiter (%d).", $tokens, $result->limit()));
     }
 }
