@@ -92,10 +92,30 @@ rl_check(struct rl *app, int rule, const void *key, size_t key_len, uint64_t cos
 	               : check_any(rl, rule, key, key_len, cost, now_ns, result);
 }
 
+/* What a peek is asked of an item is the same whatever it costs. */
+static enum rl_verdict
+peek(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns, struct rl_result *result)
+{
+	struct rl_item own;
+	int decided = RL_AGAIN;
+
+	now_ns = rl_clamp_now(now_ns);
+	if (!item->charges && !rl_request_has_own(item))
+		decided = rl_usual_peek(rl_here_known(rl), rule, item->key, item->key_len, now_ns,
+		                        result);
+	if (decided != RL_AGAIN)
+		return (enum rl_verdict)decided;
+	own = *item;
+	own.cost = 0;
+	return rl_check_one(rl, rule, &own, NULL, now_ns, result);
+}
+
 enum rl_verdict
 rl_peek(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_result *result)
 {
-	return check_any(rl, rule, key, key_len, 0, rl_now(rl), result);
+	const struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
+
+	return peek(rl, rule, &item, rl_now(rl), result);
 }
 
 enum rl_verdict
@@ -113,15 +133,13 @@ decide_one(struct rl *rl, const struct rl_item *item, enum rl_how how, uint64_t 
            struct rl_result *result)
 {
 	const struct rl_booking booking = {.max_wait_ns = max_wait_ns};
-	struct rl_item own = *item;
 
 	switch (how) {
 	case RL_RESERVE:
 		return rl_check_one(rl, item->rule, item, &booking,
 		                    rl_request_now(rl, item->now_ns), result);
 	case RL_PEEK:
-		own.cost = 0;
-		return rl_check_item(rl, &own, result);
+		return peek(rl, item->rule, item, rl_request_now(rl, item->now_ns), result);
 	default:
 		return rl_check_item(rl, item, result);
 	}

@@ -118,3 +118,61 @@ rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_co
 	p.slot = slot;
 	rl_share_ask(&p);
 }
+
+/* The slot was seen, and its state counts. */
+static inline __attribute__((always_inline)) int
+peek_at(const struct rl_segment *s, const struct rl_usual *u, uint64_t now_ns,
+        struct rl_result *result)
+{
+	const struct rl_limiter *l = &u->limit->limiter;
+	struct rl_decision d = {.limit = u->quota.capacity};
+	struct rl_view v;
+	struct rl_ask ask = {.l = l, .q = &u->quota, .v = &v, .cost = 1, .now_ns = now_ns};
+	enum rl_verdict verdict;
+
+	if (rl_view_load(s, u->slot, &v) != RL_SEEN || v.is_zero)
+		return RL_AGAIN;
+	l->ops->peek(&ask, &d);
+	if (!rl_view_holds(s, l, u->slot, &v))
+		return RL_AGAIN;
+	verdict = d.admits ? RL_ALLOWED : RL_DENIED;
+	if (result) {
+		rl_result_fill(result, verdict, 0, l->window_ns, &d, now_ns);
+		if (!d.admits)
+			result->retry_after_ns = rl_until(d.retry_at_ns, now_ns);
+	}
+	return verdict;
+}
+
+/* The key has no slot in a table that was filled before. */
+static int
+peek_absent(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+            struct rl_result *result, const struct rl_usual *u)
+{
+	struct rl_slot none = {.tag = 0};
+	struct rl_part p;
+
+	begin(rl, rule, key, key_len, now_ns, result, u->limit, none, &p);
+	p.quota = u->quota;
+	p.cost = 1;
+	p.is_asked = true;
+	return rl_decide_absent(&p);
+}
+
+int
+rl_usual_peek(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+              struct rl_result *result)
+{
+	const struct rl_table *table = &rl->segment.table;
+	bool is_filling = rl_table_is_filling(table); /* before the look: it may end */
+	struct rl_policy_look look;
+	struct rl_usual u;
+
+	if (!rl_usual_make(rl, 0, rule, key, key_len, 1, now_ns, &look, &u) ||
+	    look.steps & RL_POLICY_SHARED)
+		return RL_AGAIN;
+	rl_table_prefetch(table, &u.candidates);
+	if (rl_usual_find(rl, now_ns, &u))
+		return peek_at(&rl->segment, &u, now_ns, result);
+	return is_filling ? RL_AGAIN : peek_absent(rl, rule, key, key_len, now_ns, result, &u);
+}

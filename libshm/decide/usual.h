@@ -147,4 +147,8 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	return RL_ALLOWED;
 }
 
+/* A peek at a window of this host, by its row. RL_AGAIN: as above. */
+int rl_usual_peek(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+                  struct rl_result *result);
+
 #endif

@@ -268,9 +268,14 @@ do_operation(struct operation *o)
 	o->began = ++instant;
 	switch (o->kind) {
 	case CHECK:
+		o->verdict = test_check_at(o->rl, rule, &o->key, 1, o->cost, o->now_ns, &r,
+		                           o->is_usual ? NULL : &o->charges);
+		o->remaining = r.remaining;
+		break;
 	case PEEK:
-		o->verdict = test_check_at(o->rl, rule, &o->key, 1, o->kind == CHECK ? o->cost : 0,
-		                           o->now_ns, &r, o->is_usual ? NULL : &o->charges);
+		o->verdict = o->is_usual ? at_peek(o->rl, rule, &o->key, 1, o->now_ns, &r)
+		                         : test_check_at(o->rl, rule, &o->key, 1, 0, o->now_ns, &r,
+		                                         &o->charges);
 		o->remaining = r.remaining;
 		break;
 	case REFUND:
@@ -301,7 +306,7 @@ operate_on(int worker, char key, int last, uint64_t what)
 		o->kind = REFUND;
 	else if (what == 4)
 		o->cost = 2;
-	o->is_usual = what >= 6 && !keeps_charges;
+	o->is_usual = (what >= 6 && !keeps_charges) || (what == 0 && length % 2 == 0);
 	if (o->kind == REFUND)
 		o->key = history[last].key;
 	do_operation(o);

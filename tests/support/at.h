@@ -42,7 +42,10 @@ static inline enum rl_verdict
 at_peek(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
         struct rl_result *result)
 {
-	return at_check(rl, rule, key, key_len, 0, now_ns, result);
+	const struct rl_item item = {
+		.rule = rule, .key = key, .key_len = key_len, .now_ns = at_or_first(now_ns)};
+
+	return rl_decide(rl, &item, 1, RL_PEEK, 0, result, NULL);
 }
 
 static inline enum rl_verdict

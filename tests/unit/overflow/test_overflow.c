@@ -249,6 +249,37 @@ test_a_slot_that_came_and_went_is_seen(void **state)
 	rl_close(rl);
 }
 
+/* Whoever claimed it has not charged it yet: until then the key has what it had. */
+static void
+test_a_peek_at_a_slot_without_a_charge(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LIMITS; i++) {
+		struct rl *rl = open_tiny(1);
+		int rule = define(rl, "r", &limits[i]);
+		uint32_t key = beside(rl, rule, 0);
+		struct rl_candidates candidates;
+		struct rl_slot slot;
+		struct rl_view view;
+		struct rl_result r;
+
+		fill(rl, rule, T0);
+		assert_int_equal(ask(rl, rule, key, CAPACITY, T0, &r), RL_ALLOWED);
+		assert_int_equal(r.reason, RL_BY_RESERVE);
+		candidates_of(rl, rule, 1000, &candidates);
+		assert_true(rl_table_find(&rl->segment.table, &candidates, &slot));
+		assert_int_equal(rl_view_load(&rl->segment, slot, &view), RL_SEEN);
+		assert_true(rl_table_retire(&rl->segment.table, slot, view.word));
+		candidates_of(rl, rule, key, &candidates);
+		assert_int_equal(rl_table_claim(&rl->segment.table, &candidates, &slot),
+		                 RL_CLAIM_NEW);
+		assert_int_equal(at_peek(rl, rule, &key, sizeof key, T0, &r), RL_DENIED);
+		assert_int_equal(r.remaining, 0);
+		assert_int_equal(r.reason, RL_BY_RESERVE);
+		rl_close(rl);
+	}
+}
+
 /* More than a window's capacity may be less than the burst. */
 static void
 test_a_bucket_gives_its_burst_at_once(void **state)
@@ -794,6 +825,7 @@ main(void)
 		cmocka_unit_test(test_other_lanes_are_counted_apart),
 		cmocka_unit_test(test_retry_after_is_kept),
 		cmocka_unit_test(test_a_slot_that_came_and_went_is_seen),
+		cmocka_unit_test(test_a_peek_at_a_slot_without_a_charge),
 		cmocka_unit_test(test_a_bucket_gives_its_burst_at_once),
 		cmocka_unit_test(test_an_overflow_counter_expires),
 		cmocka_unit_test(test_a_first_charge_carries),
