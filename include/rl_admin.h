@@ -494,15 +494,19 @@ enum rl_event_kind {
 	RL_EVENT_BAN_LIFTED = 10, /* a ban or an exemption, by rl_unban() */
 	RL_EVENT_EXEMPTION_SET = 11, /* by rl_allow() */
 	RL_EVENT_ORDER = 12, /* for all hosts of a cluster was carried out here: key says which */
-	RL_EVENT_STORE_AWAY = 13,  /* what hosts share limits by does not answer */
-	RL_EVENT_STORE_BACK = 14,  /* it does; retry_after_ns: for how long it had not */
-	RL_EVENT_HOST_JOINED = 15, /* the cluster; key is its id */
-	RL_EVENT_HOST_GONE = 16    /* from it */
+	RL_EVENT_STORE_AWAY = 13,     /* what hosts share limits by does not answer */
+	RL_EVENT_STORE_BACK = 14,     /* it does; retry_after_ns: for how long it had not */
+	RL_EVENT_HOST_JOINED = 15,    /* the cluster; key is its id */
+	RL_EVENT_HOST_GONE = 16,      /* from it */
+	RL_EVENT_OVERRIDE_SET = 17,   /* by rl_override(): a limit of one key, for a time */
+	RL_EVENT_OVERRIDE_LIFTED = 18 /* before its time */
 };
-#define RL_EVENT_LAST RL_EVENT_HOST_GONE
+#define RL_EVENT_LAST RL_EVENT_OVERRIDE_LIFTED
 
 /* Somebody made it: `author` says who. */
-#define RL_EVENT_IS_CHANGE(kind) ((kind) >= RL_EVENT_RESET && (kind) <= RL_EVENT_ORDER)
+#define RL_EVENT_IS_CHANGE(kind)                                   \
+	(((kind) >= RL_EVENT_RESET && (kind) <= RL_EVENT_ORDER) || \
+	 ((kind) >= RL_EVENT_OVERRIDE_SET && (kind) <= RL_EVENT_OVERRIDE_LIFTED))
 
 /* Its word, such as "denied"; NULL for a kind that this library does not know. */
 const char *rl_event_name(enum rl_event_kind kind);
@@ -517,11 +521,12 @@ struct rl_event {
 	const void *key; /* or the pattern of a ban; NULL: none. Valid until `visit` returns */
 	size_t key_kept; /* bytes at `key`: all of them, while the key has its slot */
 	size_t key_len;  /* of the whole key */
-	uint64_t retry_after_ns; /* of a denial; of a ban that is set, until it ends */
+	uint64_t retry_after_ns; /* of a denial; of what is set for a time, until it ends */
 	uint64_t generation;     /* RL_EVENT_CONFIGURED: which one came into force */
 	uint32_t one_in;         /* for how many such events this one stands */
 	uid_t author;            /* of a change: who made it */
 	enum rl_match match;     /* of a ban or an exemption that is set or lifted: what `key` is */
+	uint32_t capacity;       /* of an override that is set */
 };
 
 /*
@@ -686,7 +691,7 @@ int rl_heartbeat_at(struct rl *rl, uint64_t now_ns);
 
 #define RL_REASON_MAX 96 /* bytes of a ban's reason */
 
-/* An active ban or exemption, of rl_ban(), rl_allow() or rl_ban_set(). */
+/* An active ban or exemption, of rl_ban(), rl_allow() or rl_ban_set(); or of rl_override(). */
 struct rl_ban_info {
 	int rule;                  /* or RL_ANY_RULE */
 	int is_exemption;          /* else a ban */
@@ -699,8 +704,10 @@ struct rl_ban_info {
 	uint64_t hits;             /* requests that it answered; a peek is none */
 	size_t reason_len;
 	char reason[RL_REASON_MAX + 1]; /* any bytes, with a NUL behind them */
-	int is_automatic; /* a rule's own, for denials: of one key, and behind each exemption of
+	int is_automatic;  /* a rule's own, for denials: of one key, and behind each exemption of
 	                     it */
+	uint32_t capacity; /* other than 0: an override for a time, of rl_override(), of */
+	unsigned limit;    /* this limit of the rule, from 0 on */
 };
 
 /*
@@ -709,6 +716,7 @@ struct rl_ban_info {
  * stands for now. key_len is not looked at. The note is written once the ban stands: a process that
  * dies in between leaves a ban without one. 0, or as rl_ban(); -EINVAL also for a reason_len of
  * more than RL_REASON_MAX, and for one that is said to be automatic and is no rule's ban of a key.
+ * With a capacity it is rl_override(), and returns what that does.
  */
 int rl_ban_set(struct rl *rl, const struct rl_ban_info *ban);
 
@@ -730,6 +738,16 @@ int rl_ban_of(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 /* Call `visit` for each that is active at `now_ns`, as rl_walk() does. */
 int rl_bans_walk(struct rl *rl, uint64_t now_ns,
                  int (*visit)(const struct rl_ban_info *ban, void *arg), void *arg);
+
+/*
+ * The same of overrides for a time. `hits` is 0, and `rule` RL_ANY_RULE where a process died before
+ * it had written whose it is. rl_override_of(): the one that is active for exactly this key and
+ * this limit of a rule. 1 and *info filled, 0 there is none, -EINVAL.
+ */
+int rl_overrides_walk(struct rl *rl, uint64_t now_ns,
+                      int (*visit)(const struct rl_ban_info *override, void *arg), void *arg);
+int rl_override_of(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
+                   uint64_t now_ns, struct rl_ban_info *info);
 
 /*
  * "user:*" is a prefix, "192.0.2.0/24" a network, anything else a key. The pattern points

@@ -2,7 +2,10 @@
 #ifndef RL_BANS_H
 #define RL_BANS_H
 
-/* rl for bans and exemptions. What tells and lists them is in rl_admin.h. */
+/*
+ * rl for bans, exemptions and limits of one key for a time. What tells and lists them is in
+ * rl_admin.h.
+ */
 
 #include <rl.h>
 
@@ -48,6 +51,22 @@ struct rl_pattern {
 int rl_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_allow(struct rl *rl, int rule, const struct rl_pattern *pattern, uint64_t until_ns);
 int rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern);
+
+/*
+ * Give one key another capacity of a rule's limit number `limit`, counted from 0, until `until_ns`
+ * on rl_now()'s scale, which is rounded up to a second. It holds from the next decision of every
+ * process, ends by itself, and goes before what the configuration's overrides say of that limit of
+ * the key, a ban or an exemption of theirs with it; bans and exemptions of rl_ban() and rl_allow()
+ * go before it. What the key has used stays. A token bucket's burst is the capacity, as under an
+ * override of the configuration. Capacity 0 lifts it. A second call for the same key and limit
+ * replaces the first. It takes the room of a ban.
+ *
+ * 0, or: -EINVAL no such rule or limit, no key, RL_NEVER_NS, or a capacity above RL_CAPACITY_MAX;
+ * RL_ERING the segment's ring is too short for it; RL_EBANS; -EBUSY; -EROFS. With capacity 0:
+ * 1 lifted, 0 there was none.
+ */
+int rl_override(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
+                uint32_t capacity, uint64_t until_ns);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

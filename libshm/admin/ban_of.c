@@ -11,7 +11,7 @@ rl_ban_of(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now
 	struct rl_item item = {.rule = rule, .key = key, .key_len = key_len};
 	struct rl_key_policy k;
 	struct rl_result r;
-	int error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
+	int error = rl_policy_of_name(rl, rule, key, key_len, now_ns, &budget, &k);
 
 	if (error < 0)
 		return error;

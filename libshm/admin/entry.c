@@ -186,7 +186,7 @@ rl_entry_fill(struct rl *rl, const struct rl_entry_limit *known, struct rl_slot 
 		return fill_count(s, known, slot, room);
 	e->count = NULL;
 	has_terms = known->has_exceptions && e->key &&
-	            rl_policy_of_record(rl, &room->copy, known->limit, &budget, &k, &quota);
+	            rl_policy_of_record(rl, &room->copy, known->limit, now_ns, &budget, &k, &quota);
 	tiered = quota;
 	e->tier = rl_policy_apply_tier(s, slot.index, known->limit, known->index, &tiered);
 	if (!has_terms || !k.keeps_first)

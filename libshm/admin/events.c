@@ -43,6 +43,8 @@ static const char *const names[] = {
 	[RL_EVENT_STORE_BACK] = "store back",
 	[RL_EVENT_HOST_JOINED] = "host joined",
 	[RL_EVENT_HOST_GONE] = "host gone",
+	[RL_EVENT_OVERRIDE_SET] = "override",
+	[RL_EVENT_OVERRIDE_LIFTED] = "un-override",
 };
 
 const char *
@@ -138,6 +140,24 @@ match_of(const struct rl_event_entry *e)
 	return match <= RL_MATCH_NETWORK ? (enum rl_match)match : RL_MATCH_KEY;
 }
 
+/* What its kind makes of the word. */
+static void
+take_value(uint64_t value, struct rl_event *event)
+{
+	switch (event->kind) {
+	case RL_EVENT_CONFIGURED:
+		event->generation = value;
+		break;
+	case RL_EVENT_OVERRIDE_SET:
+	case RL_EVENT_OVERRIDE_LIFTED:
+		event->capacity = (uint32_t)value & RL_CAPACITY_MAX;
+		event->retry_after_ns = (value >> RL_EVENT_LEFT_SHIFT) * RL_MILLISECOND;
+		break;
+	default:
+		event->retry_after_ns = value;
+	}
+}
+
 static void
 make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *room)
 {
@@ -156,10 +176,7 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 		.author = (uid_t)(e->by >> 32),
 		.match = match_of(e),
 	};
-	if (event->kind == RL_EVENT_CONFIGURED)
-		event->generation = e->retry_ns;
-	else
-		event->retry_after_ns = e->retry_ns;
+	take_value(e->retry_ns, event);
 	take_key(e, has_slot, room);
 	if (has_slot)
 		take_name(&rl->segment, slot, room);

@@ -50,7 +50,7 @@ rl_cluster_report(struct rl *rl, enum rl_event_kind kind, int rule, const char *
 {
 	int error = rl_cluster_may_write(rl);
 
-	if (error == 0 && (kind < RL_EVENT_ORDER || kind > RL_EVENT_LAST))
+	if (error == 0 && (kind < RL_EVENT_ORDER || kind > RL_EVENT_HOST_GONE))
 		error = -EINVAL;
 	if (error == 0)
 		rl_event_report(&rl->segment,

@@ -46,7 +46,7 @@ apply_own_capacity(struct rl *rl, struct rl_share_place *p)
 	if (rl_rules_have_tiers(p->limit->row))
 		rl_policy_apply_tier(p->s, p->slot.index, p->limit, p->index, &p->quota);
 	if (rl_policy_has_overrides(p->s, p->limit->rule) && rl_record_read(p->s, p->slot, &copy) &&
-	    rl_policy_of_record(rl, &copy, p->limit, &budget, &k, &quota))
+	    rl_policy_of_record(rl, &copy, p->limit, p->now_ns, &budget, &k, &quota))
 		p->quota = quota;
 }
 

@@ -20,12 +20,12 @@ struct rl_exception {
 	struct rl_standing standing;
 };
 
-/* The patterns that it may match are of whole keys alone. */
+/* The patterns that it may match are of whole keys alone, and no override is for a time. */
 static inline bool
 rl_exception_is_of_keys(const struct rl_policy_look *look)
 {
 	return !(rl_atomic_own_load(&look->cached->policy.ask.kinds) &
-	         (RL_FILTER_NETWORKS | RL_FILTER_BEGINNINGS));
+	         (RL_FILTER_NETWORKS | RL_FILTER_BEGINNINGS | RL_FILTER_TIMED));
 }
 
 /*

@@ -212,7 +212,8 @@ rl_request_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
 	int error;
 
 	rl = rl_here(rl);
-	error = rl_policy_of_name(rl, rule, key, key_len, &budget, &k);
+	error = rl_policy_of_name(rl, rule, key, key_len, rl_segment_now(&rl->segment), &budget,
+	                          &k);
 	if (error < 0)
 		return error;
 	count = fill(rl, rule, &item, &k, 0, parts);
@@ -294,7 +295,7 @@ make_any(struct rl *rl, int rule, const struct rl_item *item, const struct rl_bo
 	int error;
 
 	rl_history_look(rl, rule, now_ns);
-	error = rl_policy_of_key(rl, rule, item->key, item->key_len, &budget, &k);
+	error = rl_policy_of_key(rl, rule, item->key, item->key_len, now_ns, &budget, &k);
 	if (error == 0)
 		error = apply_wishes(item, booking, &k);
 	if (error == 0 && !rl_request_may_hold(item, k.rule.kinds))

@@ -33,13 +33,13 @@ report_evicted(struct rl *rl, const struct rl_candidate *c, uint64_t now_ns)
 
 /* Use an override's quota, if the key's name is known. */
 static void
-apply_override(struct rl *rl, struct rl_budget *budget, struct rl_candidate *c)
+apply_override(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct rl_candidate *c)
 {
 	struct rl_quota quota;
 	struct rl_record_copy copy;
 
 	if (rl_record_read(&rl->segment, c->slot, &copy) &&
-	    rl_policy_quota_of_record(rl, &copy, c->limit, budget, &quota))
+	    rl_policy_quota_of_record(rl, &copy, c->limit, now_ns, budget, &quota))
 		c->quota = quota;
 }
 
@@ -80,7 +80,7 @@ used_share(struct rl *rl, struct rl_budget *budget, uint64_t now_ns, struct rl_c
 		return UINT64_MAX;
 	if (c->limit->limiter.algorithm == RL_COUNTER)
 		return rl_counter_has_expired(c->view.word, now_ns) ? 0 : UINT64_MAX;
-	apply_override(rl, budget, c);
+	apply_override(rl, budget, now_ns, c);
 	share = share_below(rl, budget, now_ns, &c->quota, c);
 	if (share == UINT64_MAX)
 		return share;

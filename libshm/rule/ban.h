@@ -3,9 +3,9 @@
 #define RL_BAN_H
 
 /*
- * Bans and exemptions: a small open-addressed table, each entry one 16-byte word that one CAS
- * sets, replaces or lifts. An entry whose time is over, or that was lifted, is free to be
- * replaced but never empty again, so a lookup ends at the first that never was used.
+ * Bans, exemptions, and overrides for a time: a small open-addressed table, each entry one 16-byte
+ * word that one CAS sets, replaces or lifts. An entry whose time is over, or that was lifted, is
+ * free to be replaced but never empty again, so a lookup ends at the first that never was used.
  */
 
 #include "rl_admin.h"
@@ -19,6 +19,8 @@ struct rl_ban {
 	bool is_automatic; /* a rule has set it, for denials: of a key, and no exemption */
 	uint64_t until_ns; /* RL_NEVER_NS: no end */
 	uint32_t slot;     /* of one that was found: where its note is */
+	uint32_t capacity; /* other than 0: an override for a time, of */
+	unsigned limit;    /* this one of the rule's, which the note knows */
 };
 
 /* The bans and exemptions that apply to a key. */
@@ -52,6 +54,13 @@ bool rl_ban_of_pattern(const struct rl_segment *s, int rule, struct rl_hash patt
  * and override. Call it unless an override exempts the key.
  */
 void rl_standing_add_automatic(struct rl_standing *standing);
+
+/*
+ * What an override for a time says of a rule's limit for the key of that hash, at now_ns: its
+ * capacity; 0: there is none.
+ */
+uint32_t rl_ban_override_of(const struct rl_segment *s, int rule, unsigned limit,
+                            struct rl_hash key, uint64_t now_ns, struct rl_budget *budget);
 
 /*
  * Set an automatic ban by a decision at now_ns, unless the key is exempt then, or an entry of that

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stands for a pattern, and of all that a key has. */
+/* What stands for a pattern, of all that a key has, and for a limit of it. */
 #include "rule/ban_word.h"
 
 #define PROBE_STEPS 3 /* to read an entry: see rl_atomic_load16() */
@@ -30,6 +30,8 @@ find(const struct rl_segment *s, uint64_t scope, struct rl_hash pattern, uint64_
 
 	at = rl_ban_find_standing(s, rl_pattern_hash_in(pattern, scope), now_ns, budget, &held);
 	if (!at)
+		return false;
+	if (rl_ban_is_override(held.hi)) /* damage: its scope is another */
 		return false;
 	*ban = rl_ban_unpack(held.hi);
 	ban->slot = (uint32_t)(at - s->bans);
@@ -88,6 +90,19 @@ rl_ban_of_key(const struct rl_segment *s, int rule, const struct rl_lengths *len
 	       rl_pattern_next(&it, &normal))
 		if (!rl_ban_of_pattern(s, rule, rl_ban_hash_of(s, &normal), budget, standing))
 			break;
+}
+
+uint32_t
+rl_ban_override_of(const struct rl_segment *s, int rule, unsigned limit, struct rl_hash key,
+                   uint64_t now_ns, struct rl_budget *budget)
+{
+	struct rl_u128 held;
+
+	if (!rl_ban_find_standing(s, rl_ban_hash_of_override(rule, limit, key), now_ns, budget,
+	                          &held) ||
+	    !rl_ban_is_override(held.hi))
+		return 0;
+	return rl_ban_unpack_override(held.hi).capacity;
 }
 
 void

@@ -4,13 +4,17 @@
 #include <string.h>
 
 #define REASON_WORDS (RL_REASON_MAX / 8)
+#define LEN_SHIFT 32
+#define LEN_MASK 0xff
+#define OF_SHIFT 40
 #define NOTE_DOMAIN \
 	(UINT64_C(1) << 50) /* apart from the hashes of keys, names, patterns and fingerprints */
 
 static uint64_t
 by_of(const struct rl_ban_words *words)
 {
-	return words->author | (uint64_t)words->reason_len << 32;
+	return words->author | (uint64_t)words->reason_len << LEN_SHIFT |
+	       (uint64_t)words->of << OF_SHIFT;
 }
 
 static uint64_t
@@ -55,7 +59,8 @@ rl_ban_note_read(const struct rl_segment *s, uint32_t slot, struct rl_u128 ban,
 	words->since_ns = rl_atomic_load_relaxed(&note->since_ns);
 	words->hits = rl_atomic_load_relaxed(&note->hits);
 	words->author = (uint32_t)by;
-	words->reason_len = (uint32_t)(by >> 32);
+	words->reason_len = (uint32_t)(by >> LEN_SHIFT) & LEN_MASK;
+	words->of = (uint32_t)(by >> OF_SHIFT);
 	for (unsigned i = 0; i < REASON_WORDS; i++)
 		words->reason[i] = rl_atomic_load_relaxed(&note->reason[i]);
 	words->reason[REASON_WORDS] = 0;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "rl_admin.h"
+#include "rule/ban_word.h"
 #include "segment/segment.h"
 #include "shared/layout_people.h"
 
@@ -25,8 +26,22 @@ struct rl_ban_words {
 	uint64_t hits;
 	uint32_t author;
 	uint32_t reason_len;
+	uint32_t of; /* of an override for a time: rl_ban_note_of() */
 	uint64_t reason[RL_REASON_MAX / 8 + 1];
 };
+
+#define RL_BAN_OF_INCARNATION_SHIFT 10
+#define RL_BAN_OF_LIMIT_SHIFT 17
+
+/* Whose limit: row:10 | incarnation:7 | limit:3, lowest first. */
+static inline uint32_t
+rl_ban_note_of(int rule, unsigned limit)
+{
+	return (uint32_t)rl_rule_row(rule) |
+	       (uint32_t)(rl_rule_incarnation(rule) & RL_BAN_INCARNATION_MASK)
+	               << RL_BAN_OF_INCARNATION_SHIFT |
+	       limit << RL_BAN_OF_LIMIT_SHIFT;
+}
 
 /* At most RL_REASON_MAX bytes of a reason. */
 void rl_ban_note_set(struct rl_ban_words *words, const char *reason, size_t len);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bans and exemptions set, replaced and lifted. */
+/* Bans, exemptions and overrides for a time set, replaced and lifted. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "rule/ban_note.h"
 #include "rule/ban_word.h"
 #include "rule/filter.h"
+#include "rule/policy.h"
 #include "segment/change.h"
 #include "segment/event.h"
 #include "segment/record.h"
@@ -37,16 +38,18 @@ slot_for(const struct rl_segment *s, struct rl_hash hash, uint64_t now_ns, struc
 
 /* Say where lookups will find it. 0 or -EBUSY. */
 static int
-add_length(const struct rl_segment *s, int rule, const struct rl_normal_pattern *normal)
+add_length(const struct rl_segment *s, const struct rl_ban *ban,
+           const struct rl_normal_pattern *normal)
 {
-	int error;
+	uint64_t flags = RL_ROW_BANS | (ban->capacity > 0 ? (uint64_t)RL_ROW_TIMED : 0);
+	int rule = ban->rule, error;
 
 	if (rule == RL_ANY_RULE)
 		return rl_lengths_add(&s->header->any_bans, normal);
 	error = rl_lengths_add(&s->rows[rl_rule_row(rule)].bans, normal);
 	if (error < 0)
 		return error;
-	error = rl_rules_set_flags(s, rule, RL_ROW_BANS, true);
+	error = rl_rules_set_flags(s, rule, flags, true);
 	return error == -EAGAIN ? -EINVAL : error;
 }
 
@@ -134,19 +137,28 @@ add_to_filter(const struct rl_segment *s, uint64_t lo)
 	       rl_filter_add(&s->ban_filter, 1, fingerprint);
 }
 
+static struct rl_hash
+hash_of(const struct rl_segment *s, const struct rl_ban *ban,
+        const struct rl_normal_pattern *normal)
+{
+	return ban->capacity > 0
+	               ? rl_ban_hash_of_override(ban->rule, ban->limit, rl_ban_hash_of(s, normal))
+	               : rl_ban_hash_in(s, ban->rule, normal);
+}
+
 /* An entry without its bits leaves the change open, as one that was killed: see filter.h. */
 static int
 set_as_change(const struct rl_segment *s, const struct rl_ban *ban,
               const struct rl_pattern *pattern, const struct rl_normal_pattern *normal,
               const struct rl_ban_words *words, bool may_replace, uint64_t now_ns)
 {
-	struct rl_hash hash = rl_ban_hash_in(s, ban->rule, normal);
+	struct rl_hash hash = hash_of(s, ban, normal);
 	struct rl_change change;
 	int error;
 
 	if (!rl_change_begin(s, &change))
 		return -EBUSY;
-	error = add_length(s, ban->rule, normal);
+	error = add_length(s, ban, normal);
 	if (error == 0)
 		error = put(s, hash, ban, pattern, words, may_replace, now_ns);
 	if (error == 0 && !add_to_filter(s, hash.a))
@@ -163,8 +175,12 @@ report_set(const struct rl_segment *s, const struct rl_ban *ban, const struct rl
 
 	if (ban->until_ns != RL_NEVER_NS)
 		left_ns = ban->until_ns > now_ns ? ban->until_ns - now_ns : 0;
-	rl_event_report_ban(s, ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
-	                    ban->rule, pattern, left_ns, ban->is_automatic);
+	if (ban->capacity > 0)
+		rl_event_report_override(s, ban->rule, ban->limit, pattern, ban->capacity, left_ns);
+	else
+		rl_event_report_ban(s,
+		                    ban->is_exemption ? RL_EVENT_EXEMPTION_SET : RL_EVENT_BAN_SET,
+		                    ban->rule, pattern, left_ns, ban->is_automatic);
 }
 
 static int
@@ -175,12 +191,15 @@ set_info(const struct rl_segment *s, const struct rl_ban_info *info,
 		.since_ns = info->since_ns > 0 ? info->since_ns : now_ns,
 		.hits = info->hits,
 		.author = info->author,
+		.of = info->capacity > 0 ? rl_ban_note_of(info->rule, info->limit) : 0,
 	};
 	struct rl_ban ban = {.rule = info->rule,
 	                     .match = info->pattern.match,
 	                     .is_exemption = info->is_exemption != 0,
 	                     .is_automatic = info->is_automatic != 0,
-	                     .until_ns = info->until_ns};
+	                     .until_ns = info->until_ns,
+	                     .capacity = info->capacity,
+	                     .limit = info->limit};
 	int error;
 
 	rl_ban_note_set(&words, info->reason, info->reason_len);
@@ -190,12 +209,40 @@ set_info(const struct rl_segment *s, const struct rl_ban_info *info,
 	return error;
 }
 
+/* Is the capacity one that the limit can have? 0, -EINVAL or RL_ERING. */
+static int
+check_capacity(struct rl *rl, int rule, unsigned limit, uint32_t capacity)
+{
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_policy policy;
+	struct rl_quota quota;
+	int error = rl_policy_load(rl, rule, &budget, &policy);
+
+	if (error < 0)
+		return error;
+	if (limit >= policy.count || capacity > RL_CAPACITY_MAX ||
+	    policy.limit[limit].limit->limiter.algorithm == RL_COUNTER)
+		return -EINVAL;
+	quota = policy.limit[limit].quota;
+	return rl_policy_set_capacity(&policy.limit[limit].limit->limiter, capacity, &quota);
+}
+
+/* Of one key of a rule, and with an end. */
+static bool
+is_sound_override(const struct rl_ban_info *info)
+{
+	return info->rule != RL_ANY_RULE && info->pattern.match == RL_MATCH_KEY &&
+	       !info->is_exemption && !info->is_automatic && info->until_ns != RL_NEVER_NS;
+}
+
 static bool
 is_sound(const struct rl_ban_info *info)
 {
 	bool is_rules = info->rule != RL_ANY_RULE && info->pattern.match == RL_MATCH_KEY &&
 	                !info->is_exemption;
 
+	if (info->capacity > 0 && !is_sound_override(info))
+		return false;
 	return info->reason_len <= RL_REASON_MAX && (!info->is_automatic || is_rules);
 }
 
@@ -205,6 +252,8 @@ rl_ban_set(struct rl *rl, const struct rl_ban_info *info)
 	struct rl_normal_pattern normal;
 	int error = is_sound(info) ? check(rl, info->rule, &info->pattern, &normal) : -EINVAL;
 
+	if (error == 0 && info->capacity > 0)
+		error = check_capacity(rl, info->rule, info->limit, info->capacity);
 	if (error < 0)
 		return error;
 	return set_info(&rl->segment, info, &normal, true, rl_segment_now(&rl->segment));
@@ -268,8 +317,7 @@ lift(const struct rl_segment *s, struct rl_u128 *at, struct rl_hash hash)
 	struct rl_u128 held;
 
 	for (int tries = 0; tries < RL_BAN_TRIES; tries++) {
-		if (!rl_atomic_load16(at, &held) || held.lo != hash.a ||
-		    (held.hi >> RL_BAN_UNTIL_SHIFT & RL_BAN_UNTIL_MAX) == 0)
+		if (!rl_atomic_load16(at, &held) || held.lo != hash.a || held.hi == 0)
 			return 0;
 		if (rl_atomic_cas16(at, held, (struct rl_u128){.lo = hash.a}))
 			return rl_ban_stands(held.hi, rl_segment_now(s));
@@ -277,20 +325,58 @@ lift(const struct rl_segment *s, struct rl_u128 *at, struct rl_hash hash)
 	return 0;
 }
 
+/* All entries of that hash: 1 if any stood. */
+static int
+lift_all(const struct rl_segment *s, struct rl_hash hash)
+{
+	int did = 0;
+
+	for (unsigned step = 0; step < rl_ban_steps(s); step++)
+		did |= lift(s, rl_ban_slot_at(s, hash, step), hash);
+	return did;
+}
+
 int
 rl_unban(struct rl *rl, int rule, const struct rl_pattern *pattern)
 {
 	const struct rl_segment *s = &rl->segment;
-	struct rl_hash hash;
 	struct rl_normal_pattern normal;
-	int error = check(rl, rule, pattern, &normal), did = 0;
+	int error = check(rl, rule, pattern, &normal), did;
 
 	if (error < 0)
 		return error;
-	hash = rl_ban_hash_in(s, rule, &normal);
-	for (unsigned step = 0; step < rl_ban_steps(s); step++)
-		did |= lift(s, rl_ban_slot_at(s, hash, step), hash);
+	did = lift_all(s, rl_ban_hash_in(s, rule, &normal));
 	if (did)
 		rl_event_report_ban(s, RL_EVENT_BAN_LIFTED, rule, pattern, 0, false);
 	return did;
+}
+
+static int
+lift_override(struct rl *rl, int rule, unsigned limit, const struct rl_pattern *key)
+{
+	const struct rl_segment *s = &rl->segment;
+	struct rl_normal_pattern normal;
+	int error = check(rl, rule, key, &normal), did;
+
+	if (error < 0 || rule == RL_ANY_RULE || limit >= RL_LIMITS_MAX)
+		return error < 0 ? error : -EINVAL;
+	did = lift_all(s, rl_ban_hash_of_override(rule, limit, rl_ban_hash_of(s, &normal)));
+	if (did)
+		rl_event_report_override(s, rule, limit, key, 0, 0);
+	return did;
+}
+
+int
+rl_override(struct rl *rl, int rule, unsigned limit, const void *key, size_t key_len,
+            uint32_t capacity, uint64_t until_ns)
+{
+	const struct rl_ban_info info = {
+		.rule = rule,
+		.limit = limit,
+		.pattern = {.match = RL_MATCH_KEY, .key = key, .key_len = key_len},
+		.capacity = capacity,
+		.until_ns = until_ns,
+		.author = geteuid()};
+
+	return capacity > 0 ? rl_ban_set(rl, &info) : lift_override(rl, rule, limit, &info.pattern);
 }

@@ -78,6 +78,7 @@ enum rl_filter_kind {
 	RL_FILTER_NETWORKS = 8,
 	RL_FILTER_BEGINNINGS = 16,
 	RL_FILTER_KEYS = 32,
+	RL_FILTER_TIMED = 64, /* overrides for a time, by the filter of the bans */
 };
 
 /* One question: the banks that are asked; NULL: none. */

@@ -98,6 +98,7 @@ load_patterns(const struct rl_segment *s, int rule, uint64_t flags, struct rl_po
 	if (flags & RL_ROW_BANS)
 		p->bans = rl_lengths_both(p->bans, rl_lengths_load(&row->bans));
 	p->has_bans = rl_lengths_have(&p->bans);
+	p->has_timed = (flags & RL_ROW_TIMED) != 0;
 }
 
 /*
@@ -145,6 +146,7 @@ make_askable(struct rl_policy *p, uint64_t version)
 	p->ask.lengths = p->has_overrides ? rl_lengths_both(p->bans, p->overrides) : p->bans;
 	p->ask.kinds = (p->has_bans ? RL_FILTER_BANS : 0u) |
 	               (p->has_overrides ? RL_FILTER_OVERRIDES : 0u) |
+	               (p->has_timed ? RL_FILTER_TIMED : 0u) |
 	               (p->bank == RL_BANK_B ? RL_FILTER_BANK : 0u) |
 	               (rl_lengths_have_networks(&p->ask.lengths) ? RL_FILTER_NETWORKS : 0u) |
 	               (p->ask.lengths.text > 1 ? RL_FILTER_BEGINNINGS : 0u) |
@@ -298,7 +300,7 @@ rl_policy_has_overrides(const struct rl_segment *s, int rule)
 {
 	uint64_t flags = rl_atomic_load(&rl_rules_at(s, rule)->flags);
 
-	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1)) != 0;
+	return (flags & (RL_ROW_OVERRIDES | RL_ROW_OVERRIDES << 1 | RL_ROW_TIMED)) != 0;
 }
 
 bool

@@ -56,6 +56,7 @@ struct rl_policy {
 	bool has_new;    /* a limit may start anew yet: only where nothing is counted by it */
 	bool has_overrides;
 	bool has_bans;
+	bool has_timed;    /* and overrides for a time, or had */
 	enum rl_bank bank; /* where it stands */
 	uint64_t generation;
 	struct rl_lengths overrides; /* of patterns that there are, with has_overrides; */
@@ -146,7 +147,7 @@ struct rl_key_policy {
 };
 
 /* As rl_policy_load(), or RL_EADDRESS. A key of no length gets the rule's limits. */
-int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
+int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                      struct rl_budget *budget, struct rl_key_policy *policy);
 
 /*
@@ -154,20 +155,20 @@ int rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len,
  * that prefix, and what is configured is what holds for all of the network. -EINVAL, too, for no
  * key.
  */
-int rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
+int rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                       struct rl_budget *budget, struct rl_key_policy *policy);
 
 /* The same of a key that was cached, and what it says of a limit; false if that is not known. */
 bool rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                         const struct rl_compiled *limit, struct rl_budget *budget,
+                         const struct rl_compiled *limit, uint64_t now_ns, struct rl_budget *budget,
                          struct rl_key_policy *policy, struct rl_quota *quota);
 
 /* What a limit admits the key of that name, where its rule has overrides; else false. */
 bool rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                               const struct rl_compiled *limit, struct rl_budget *budget,
-                               struct rl_quota *quota);
+                               const struct rl_compiled *limit, uint64_t now_ns,
+                               struct rl_budget *budget, struct rl_quota *quota);
 
-/* Has the rule any overrides, in force or about to be? */
+/* Has the rule any overrides, in force, about to be, or for a time? */
 bool rl_policy_has_overrides(const struct rl_segment *s, int rule);
 
 /* May a ban or an exemption hold for a key of the rule, or any that has its row now? */

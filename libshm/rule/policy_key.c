@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rule/ban.h"
 #include "rule/policy.h"
 
 /* Does a limit with prefixes count the key? An empty one is no address. 1, 0 or RL_EADDRESS. */
@@ -73,6 +74,29 @@ load_override(const struct rl_segment *s, const void *key, size_t key_len, struc
 	}
 }
 
+/* What is said of it for a time goes before all that the configuration says of it. */
+static void
+apply_timed(const struct rl_segment *s, const void *key, size_t key_len, uint64_t now_ns,
+            struct rl_budget *budget, struct rl_key_policy *k)
+{
+	struct rl_hash hash = rl_hash_both(rl_sip_of_key(s->key_start, key, key_len));
+
+	for (unsigned i = 0; i < k->rule.count; i++) {
+		struct rl_policy_limit *l = &k->rule.limit[i];
+		uint32_t capacity =
+			rl_ban_override_of(s, k->rule.rule, l->index, hash, now_ns, budget);
+
+		if (capacity == 0)
+			continue;
+		if (!k->has_override || k->kind != RL_OVERRIDE_CAPACITY)
+			k->keeps_first = false;
+		k->has_override = true;
+		k->kind = RL_OVERRIDE_CAPACITY;
+		k->keeps_first |= l->index == 0;
+		rl_policy_set_capacity(&l->limit->limiter, capacity, &l->quota);
+	}
+}
+
 /* Leave of the patterns that there are those lengths that the filters leave, mostly none. */
 static void
 narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_budget *budget,
@@ -98,7 +122,7 @@ narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_bu
 /* A network is no text: what is configured for beginnings of a key does not speak of it. */
 static int
 load_key(struct rl *rl, const struct rl_address *network, const void *key, size_t key_len,
-         struct rl_budget *budget, struct rl_key_policy *k)
+         uint64_t now_ns, struct rl_budget *budget, struct rl_key_policy *k)
 {
 	int error;
 
@@ -113,18 +137,20 @@ load_key(struct rl *rl, const struct rl_address *network, const void *key, size_
 		narrow(&rl->segment, key, key_len, budget, k);
 	if (k->rule.has_overrides)
 		load_override(&rl->segment, key, network ? 0 : key_len, budget, k);
+	if (k->rule.has_timed && k->rule.has_bans && !network)
+		apply_timed(&rl->segment, key, key_len, now_ns, budget, k);
 	return 0;
 }
 
 static int
 load(struct rl *rl, int rule, const struct rl_address *network, const void *key, size_t key_len,
-     struct rl_budget *budget, struct rl_key_policy *k)
+     uint64_t now_ns, struct rl_budget *budget, struct rl_key_policy *k)
 {
 	while (rl_budget_take(budget, 1)) {
 		int error = rl_policy_load(rl, rule, budget, &k->rule);
 
 		if (error == 0)
-			error = load_key(rl, network, key, key_len, budget, k);
+			error = load_key(rl, network, key, key_len, now_ns, budget, k);
 		if (error < 0 || !k->rule.has_overrides)
 			return error;
 		if (rl_policy_is_of(&rl->segment, k->rule.generation) && budget->left > 0)
@@ -134,10 +160,10 @@ load(struct rl *rl, int rule, const struct rl_address *network, const void *key,
 }
 
 int
-rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len, struct rl_budget *budget,
-                 struct rl_key_policy *k)
+rl_policy_of_key(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+                 struct rl_budget *budget, struct rl_key_policy *k)
 {
-	return load(rl, rule, NULL, key, key_len, budget, k);
+	return load(rl, rule, NULL, key, key_len, now_ns, budget, k);
 }
 
 /* Only the limits of that prefix. */
@@ -164,32 +190,32 @@ load_network(struct rl *rl, int rule, const void *key, size_t key_len, struct rl
 	if (!memchr(key, '/', key_len) || !rl_network_parse(key, key_len, &network, &prefix))
 		return RL_EADDRESS;
 	network.known = prefix;
-	error = load(rl, rule, &network, "", 1, budget, k);
+	error = load(rl, rule, &network, "", 1, 0, budget, k);
 	if (error == 0)
 		keep_prefix(k, prefix);
 	return error;
 }
 
 int
-rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len,
+rl_policy_of_name(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
                   struct rl_budget *budget, struct rl_key_policy *k)
 {
 	int error;
 
 	if (!rl_handle_has(rl, rule) || !key || key_len == 0 || key_len > RL_KEY_MAX)
 		return -EINVAL;
-	error = rl_policy_of_key(rl, rule, key, key_len, budget, k);
+	error = rl_policy_of_key(rl, rule, key, key_len, now_ns, budget, k);
 	return error == RL_EADDRESS ? load_network(rl, rule, key, key_len, budget, k) : error;
 }
 
 bool
 rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                    const struct rl_compiled *limit, struct rl_budget *budget,
+                    const struct rl_compiled *limit, uint64_t now_ns, struct rl_budget *budget,
                     struct rl_key_policy *k, struct rl_quota *quota)
 {
 	if (copy->key_kept < copy->key_len ||
 	    rl_policy_of_name(rl, rl_rules_handle(&rl->segment, limit->rule), copy->bytes,
-	                      copy->key_len, budget, k) < 0)
+	                      copy->key_len, now_ns, budget, k) < 0)
 		return false;
 	for (unsigned i = 0; i < k->rule.count; i++) {
 		if (k->rule.limit[i].limit == limit) {
@@ -202,11 +228,11 @@ rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
 
 bool
 rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                          const struct rl_compiled *limit, struct rl_budget *budget,
-                          struct rl_quota *quota)
+                          const struct rl_compiled *limit, uint64_t now_ns,
+                          struct rl_budget *budget, struct rl_quota *quota)
 {
 	struct rl_key_policy k;
 
 	return rl_policy_has_overrides(&rl->segment, limit->rule) &&
-	       rl_policy_of_record(rl, copy, limit, budget, &k, quota);
+	       rl_policy_of_record(rl, copy, limit, now_ns, budget, &k, quota);
 }

@@ -35,6 +35,8 @@ reported_of(enum rl_event_kind kind)
 	case RL_EVENT_BAN_LIFTED:
 	case RL_EVENT_EXEMPTION_SET:
 	case RL_EVENT_ORDER:
+	case RL_EVENT_OVERRIDE_SET:
+	case RL_EVENT_OVERRIDE_LIFTED:
 		return 5;
 	default:
 		return 6;
@@ -116,7 +118,7 @@ rl_event_word(uint64_t n, enum rl_event_kind kind, const struct rl_event_entry *
 static bool
 keeps(const struct rl_segment *s, const struct rl_event_note *note)
 {
-	return note->kind >= RL_EVENT_ORDER ||
+	return (note->kind >= RL_EVENT_ORDER && note->kind <= RL_EVENT_HOST_GONE) ||
 	       s->geometry.record_bytes > rl_record_head(&s->geometry);
 }
 
@@ -246,4 +248,24 @@ rl_event_report_ban(const struct rl_segment *s, enum rl_event_kind kind, int rul
 	                                           .is_automatic = is_automatic,
 	                                           .retry_ns = left_ns,
 	                                           .author = getuid()});
+}
+
+void
+rl_event_report_override(const struct rl_segment *s, int rule, unsigned limit,
+                         const struct rl_pattern *key, uint32_t capacity, uint64_t left_ns)
+{
+	uint64_t left_ms = left_ns / RL_MILLISECOND;
+
+	if (left_ms > RL_EVENT_LEFT_MAX)
+		left_ms = RL_EVENT_LEFT_MAX;
+	rl_event_report(
+		s, &(struct rl_event_note){.kind = capacity > 0 ? RL_EVENT_OVERRIDE_SET
+	                                                        : RL_EVENT_OVERRIDE_LIFTED,
+	                                   .rule = rule,
+	                                   .limit = limit,
+	                                   .time_ns = rl_segment_now(s),
+	                                   .key = key->key,
+	                                   .key_len = key->key_len,
+	                                   .retry_ns = left_ms << RL_EVENT_LEFT_SHIFT | capacity,
+	                                   .author = getuid()});
 }

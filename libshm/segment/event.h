@@ -68,6 +68,15 @@ void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind,
 void rl_event_report_ban(const struct rl_segment *s, enum rl_event_kind kind, int rule,
                          const struct rl_pattern *pattern, uint64_t left_ns, bool is_automatic);
 
+/*
+ * The same of an override for a time; capacity 0: it is lifted. Its retry_ns has both:
+ * left, ms:36 | capacity:28, the latter lowest.
+ */
+void rl_event_report_override(const struct rl_segment *s, int rule, unsigned limit,
+                              const struct rl_pattern *key, uint32_t capacity, uint64_t left_ns);
+
+#define RL_EVENT_LEFT_SHIFT 28
+#define RL_EVENT_LEFT_MAX ((UINT64_C(1) << 36) - 1)
 #define RL_EVENT_NO_SLOT UINT32_MAX
 #define RL_EVENT_RULE_SHIFT 32
 #define RL_EVENT_RULE_MASK UINT64_C(0x3ff) /* a row; all ones: none */

@@ -91,7 +91,7 @@ struct rl_ban_note {
 	uint64_t check;
 	uint64_t since_ns;
 	uint64_t hits;
-	uint64_t by;         /* author's uid:32 | bytes of the reason:32, author lowest */
+	uint64_t by;         /* author's uid:32 | the reason's bytes:8 | of:24; ban_note.h */
 	uint64_t reason[12]; /* NUL-padded */
 };
 

@@ -51,6 +51,7 @@ struct rl_row {
 enum rl_row_flag {
 	RL_ROW_OVERRIDES = 1, /* << bank */
 	RL_ROW_BANS = 4,
+	RL_ROW_TIMED = 8, /* keys have had overrides for a time */
 };
 
 #define RL_ROW_INCARNATION_SHIFT 32

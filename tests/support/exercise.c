@@ -444,6 +444,7 @@ inspect(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	rl_find(rl, rules[test_below(seed, EXERCISE_RULES)].name);
 	rl_walk(rl, now, prefilter_of, see_entry, sum);
 	rl_bans_walk(rl, now, see_ban, sum);
+	rl_overrides_walk(rl, now, see_ban, sum);
 	REQUIRE(rl_overflow_walk(rl, now, see_overflow, sum) == 0);
 	for (int i = -1; i < EXERCISE_RULES; i++)
 		rl_holders_walk(rl, i, pattern.key, pattern.key_len, see_holder, sum);
