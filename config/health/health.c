@@ -25,6 +25,7 @@ count_bans(struct rl *rl, uint64_t now_ns)
 	uint64_t count = 0;
 
 	rl_bans_walk(rl, now_ns, count_ban, &count);
+	rl_overrides_walk(rl, now_ns, count_ban, &count); /* in the same room */
 	return count;
 }
 

@@ -78,9 +78,10 @@ age_of(const struct rl_info *info, uint64_t now_ns)
 static void
 write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 {
-	uint64_t bans = 0;
+	uint64_t bans = 0, overrides = 0;
 
 	rl_bans_walk(rl, now_ns, count_ban, &bans);
+	rl_overrides_walk(rl, now_ns, count_ban, &overrides);
 	metrics_number(to, rl, "rl_rules_limit", METRICS_GAUGE, "Rules that can be defined.",
 	               info->rules);
 	metrics_number(to, rl, "rl_limits", METRICS_GAUGE,
@@ -93,7 +94,10 @@ write_room(FILE *to, struct rl *rl, const struct rl_info *info, uint64_t now_ns)
 	               "Overrides that there is room for.", info->overrides);
 	metrics_number(to, rl, "rl_bans", METRICS_GAUGE, "Bans and exemptions in force.", bans);
 	metrics_number(to, rl, "rl_bans_limit", METRICS_GAUGE,
-	               "Bans and exemptions that there is room for.", info->bans);
+	               "Bans, exemptions and limits of keys for a time that there is room for.",
+	               info->bans);
+	metrics_number(to, rl, "rl_timed_overrides", METRICS_GAUGE,
+	               "Limits that keys have for a time.", overrides);
 	if (metrics_can_be(info->events_told, age_of(info, now_ns)))
 		metrics_number(to, rl, "rl_events_total", METRICS_COUNTER,
 		               "Events that were told, for 'rlctl log'.", info->events_told);

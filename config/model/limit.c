@@ -49,12 +49,12 @@ period_parse(const char *text, uint64_t *ns)
 	return duration_parse(text, ns);
 }
 
-static bool
-rate_parse(const char *text, const struct field *field, uint64_t *capacity, uint64_t *window_ns)
+bool
+limit_rate_parse(const char *text, uint64_t *capacity, uint64_t *window_ns)
 {
 	return text && number_read(&text, capacity) && *text == '/' &&
-	       period_parse(text + 1, window_ns) == NULL && *capacity >= field->least &&
-	       *capacity <= field->most && *window_ns >= RL_WINDOW_MIN &&
+	       period_parse(text + 1, window_ns) == NULL && *capacity >= 1 &&
+	       *capacity <= RL_CAPACITY_MAX && *window_ns >= RL_WINDOW_MIN &&
 	       *window_ns <= RL_WINDOW_MAX;
 }
 
@@ -99,7 +99,7 @@ read_rate(struct reader *reader, const struct field *field, struct node node, st
 {
 	struct value capacity = {.token = node.token}, window = {.token = node.token};
 
-	if (!rate_parse(json_string_value(node.json), field, &capacity.number, &window.number)) {
+	if (!limit_rate_parse(json_string_value(node.json), &capacity.number, &window.number)) {
 		report_rate(reader, field, node);
 		capacity.is_bad = window.is_bad = true;
 	}

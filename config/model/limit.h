@@ -22,6 +22,9 @@ enum limit_id {
 /* Tables of fields: of the shape and capacity, what else a limit has, and networks. */
 extern const struct field shape_fields[], limit_fields[], prefix_fields[];
 
+/* "100/min" or "300/5min": false if it is no such rate of 1 to RL_CAPACITY_MAX. */
+bool limit_rate_parse(const char *text, uint64_t *capacity, uint64_t *window_ns);
+
 /* Take from `base` what the limit does not say itself. */
 void limit_inherit(struct value *values, const struct value *base);
 

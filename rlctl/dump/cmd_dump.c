@@ -14,6 +14,7 @@
 #include "dump/dump_line.h"
 #include "key/active_bans.h"
 #include "key/mask.h"
+#include "key/timed.h"
 #include "key/usage.h"
 
 #define PROGRESS_ENTRIES 0x3fff /* told whenever these bits of the count are 0 */
@@ -80,6 +81,28 @@ write_bans(struct dump *dump)
 }
 
 static void
+write_overrides(struct dump *dump)
+{
+	struct timed_list found = timed_collect(dump->rl, RL_ANY_RULE, NULL);
+
+	for (size_t i = 0; i < found.count; i++) {
+		struct timed timed = found.items[i];
+		struct mask mask;
+		json_t *line;
+
+		if (timed.rule == RL_ANY_RULE)
+			continue;
+		if (dump->is_masked)
+			timed.key = mask_key(&timed.key, &mask);
+		line = timed_json(dump->rl, &timed);
+		json_put(line, "effect", json_text("override"));
+		output_json_line(dump->out.file, line);
+		dump->totals.bans++;
+	}
+	timed_free(&found);
+}
+
+static void
 write_rules(const struct dump *dump)
 {
 	struct rl_info info;
@@ -113,6 +136,7 @@ write_all(struct dump *dump)
 	if (interrupt_came())
 		return false;
 	write_bans(dump);
+	write_overrides(dump);
 	rl_overflow_walk(dump->rl, rl_now(dump->rl), add_overflow, dump);
 	output_json_line(dump->out.file, dump_end(&dump->totals));
 	return true;
@@ -136,7 +160,7 @@ report(const struct context *context, const struct dump *dump)
 	if (strcmp(dump->out.path, "-") == 0)
 		return;
 	if (!option_value(context, "json")) {
-		printf("%" PRIu64 " entries, %" PRIu64 " bans and exemptions\n",
+		printf("%" PRIu64 " entries, %" PRIu64 " bans, exemptions and overrides\n",
 		       dump->totals.entries, dump->totals.bans);
 		return;
 	}

@@ -315,15 +315,36 @@ read_note(struct dump_line *line)
 }
 
 static const char *
+parse_override(struct dump_line *line)
+{
+	const json_t *root = line->root;
+
+	if (!line->rule)
+		return "no rule";
+	if (!json_read_count32(root, "limit_number", RL_LIMITS_MAX, &line->limit_number) ||
+	    line->limit_number == 0)
+		return "no limit_number";
+	if (!json_read_count32(root, "capacity", RL_CAPACITY_MAX, &line->capacity) ||
+	    line->capacity == 0)
+		return "no capacity";
+	if (!read_key(root, &line->key))
+		return "no key";
+	read_note(line);
+	return json_read_count(root, "until_ns", INT64_MAX, &line->until_ns) ? NULL : "no until_ns";
+}
+
+static const char *
 parse_ban(struct dump_line *line)
 {
 	const json_t *root = line->root;
 	const char *effect = json_string_value(json_object_get(root, "effect"));
 
 	line->kind = DUMP_BAN;
+	if (effect && strcmp(effect, "override") == 0)
+		return parse_override(line);
 	line->is_exemption = effect && strcmp(effect, "exemption") == 0;
 	if (!line->is_exemption && !(effect && strcmp(effect, "ban") == 0))
-		return "an effect that is neither ban nor exemption";
+		return "an effect that is neither ban, exemption nor override";
 	line->is_automatic = json_is_true(json_object_get(root, "automatic"));
 	if (!read_match(json_string_value(json_object_get(root, "match")), &line->match))
 		return "no match";

@@ -10,6 +10,7 @@
  *	{"rule":"login","limit_number":1,"shape":{...},"key":"alice","moments":[[AT_NS,COST],...]}
  *	{"counters":"failed","key":"alice","value":3,"expires_ns":N}
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":N}
+ *	{"effect":"override","rule":"login","limit_number":1,"key":"bob","capacity":20,"until_ns":N}
  *	{"rl_dump_end":true,"entries":1,"unnamed":0,"bans":1,"cells":0}
  *
  * `size` is what the segment was made with, `boot_ns` the host's clock at `dumped_ns`
@@ -74,6 +75,7 @@ struct dump_line {
 	uint64_t expires_ns; /* RL_NEVER_NS: never */
 	bool is_exemption;   /* of a ban */
 	bool is_automatic;   /* likewise */
+	uint32_t capacity;   /* other than 0: it is an override for a time, of limit_number */
 	enum rl_match match;
 	uint64_t until_ns;
 	const char *reason; /* as `rule`; and what else is known of the ban, or 0 */

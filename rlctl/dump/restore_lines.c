@@ -157,6 +157,8 @@ set_ban(const struct restore *restore, int rule, const struct dump_line *line)
 		.rule = rule,
 		.is_exemption = line->is_exemption,
 		.is_automatic = line->is_automatic,
+		.capacity = line->capacity,
+		.limit = line->capacity > 0 ? line->limit_number - 1 : 0,
 		.pattern = {line->match, line->key.bytes, line->key.len},
 		.until_ns = here_ns(restore, line->until_ns),
 		.author = line->author,

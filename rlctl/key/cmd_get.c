@@ -109,6 +109,8 @@ write_text(struct rl *rl, const struct key_view *key, const struct everywhere *a
 	putchar('\n');
 	active_bans_print(stdout, rl, &bans);
 	active_bans_free(&bans);
+	for (size_t i = 0; i < all->count && !is_whole; i++)
+		timed_print(stdout, rl, &all->items[i].timed);
 	putchar('\n');
 	answer_line_head();
 	for (size_t i = 0; i < all->count; i++)

@@ -98,6 +98,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 	see_shares(rl, out);
 	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
+	out->timed = timed_collect(rl, rule, key);
 	out->holders = holders_collect(rl, rule, key);
 	return 0;
 }
@@ -110,6 +111,7 @@ explanation_free(struct explanation *explanation)
 		free((void *)explanation->counted[i].entry.charge_entry);
 	}
 	active_bans_free(&explanation->active_bans);
+	timed_free(&explanation->timed);
 	holders_free(&explanation->holders);
 }
 
@@ -128,5 +130,6 @@ explanation_has_anything(const struct explanation *explanation)
 	for (unsigned i = 0; i < RL_LIMITS_MAX; i++)
 		if (explanation->counted[i].is_there || explanation_in_overflow(explanation, i))
 			return true;
-	return explanation->active_bans.count > 0 || explanation->overrides.count > 0;
+	return explanation->active_bans.count > 0 || explanation->overrides.count > 0 ||
+	       explanation->timed.count > 0;
 }

@@ -16,6 +16,7 @@
 #include "key/holders.h"
 #include "key/override_view.h"
 #include "key/share_view.h"
+#include "key/timed.h"
 #include "key/verdict.h"
 
 /* A limit's entry, its key and moments copied. */
@@ -33,6 +34,7 @@ struct explanation {
 	struct counted counted[RL_LIMITS_MAX];
 	struct active_bans active_bans;
 	struct overrides overrides;
+	struct timed_list timed;
 	struct holders holders;
 };
 

@@ -111,6 +111,16 @@ json_overrides(const struct explanation *x)
 	return array;
 }
 
+static json_t *
+json_timed(struct rl *rl, const struct explanation *x)
+{
+	json_t *array = need(json_array());
+
+	for (size_t i = 0; i < x->timed.count; i++)
+		json_push(array, timed_json(rl, &x->timed.items[i]));
+	return array;
+}
+
 json_t *
 explanation_json(struct rl *rl, const struct explanation *x)
 {
@@ -121,6 +131,7 @@ explanation_json(struct rl *rl, const struct explanation *x)
 	json_put(root, "answer", decision_json(&x->decision));
 	json_put(root, "bans", json_active_bans(rl, x));
 	json_put(root, "overrides", json_overrides(x));
+	json_put(root, "timed", json_timed(rl, x));
 	json_put(root, "limits", json_limits(x));
 	return root;
 }

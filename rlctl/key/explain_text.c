@@ -101,6 +101,7 @@ static void
 print_active_bans(FILE *out, struct rl *rl, const struct explanation *x)
 {
 	active_bans_print(out, rl, &x->active_bans);
+	timed_print(out, rl, &x->timed);
 	for (size_t i = 0; i < x->overrides.count; i++) {
 		fputs("stands       ", out);
 		override_print(out, &x->overrides.items[i], x->decision.info.limit_count);

@@ -14,6 +14,7 @@
 #include "base/rule.h"
 #include "base/width.h"
 #include "key/active_bans.h"
+#include "key/timed.h"
 #include "text/duration.h"
 
 #define LOOK_NS (200 * RL_MILLISECOND) /* how often --follow looks */
@@ -68,7 +69,8 @@ is_change(const struct rl_event *event)
 static bool
 is_of_limit(const struct rl_event *event)
 {
-	return event->kind == RL_EVENT_DENIED || event->kind == RL_EVENT_EVICTED;
+	return event->kind == RL_EVENT_DENIED || event->kind == RL_EVENT_EVICTED ||
+	       event->kind >= RL_EVENT_OVERRIDE_SET;
 }
 
 static const char *
@@ -125,6 +127,8 @@ write_json(struct log *log, const struct rl_event *event)
 	json_put(object, "one_in", json_count(event->one_in));
 	json_put(object, "uid", json_author(event));
 	json_put(object, "match", json_match(event));
+	if (event->capacity > 0)
+		json_put(object, "capacity", json_count(event->capacity));
 	if (event->kind == RL_EVENT_CONFIGURED)
 		json_put(object, "generation", json_count(event->generation & INT64_MAX));
 	output_json_line(stdout, object);
@@ -132,12 +136,14 @@ write_json(struct log *log, const struct rl_event *event)
 
 /* The rest of the line, behind the key. */
 static void
-print_rest(const struct rl_event *event)
+print_rest(const struct log *log, const struct rl_event *event)
 {
 	const struct passwd *user = is_change(event) ? getpwuid(event->author) : NULL;
 
 	if (event->kind == RL_EVENT_CONFIGURED)
 		printf("generation %" PRIu64, event->generation);
+	if (event->capacity > 0)
+		printf(" %s", timed_rate(log->rl, event->rule, event->limit, event->capacity).text);
 	if (user)
 		printf(" by %s", user->pw_name);
 	else if (is_change(event))
@@ -190,7 +196,7 @@ print_line(struct log *log, const struct rl_event *event)
 	       text_columns(rule.text) < RULE_WIDTH ? RULE_WIDTH - (int)text_columns(rule.text) : 0,
 	       "");
 	fingerprint_key(log, event, (size_t)taken + RULE_WIDTH + 2);
-	print_rest(event);
+	print_rest(log, event);
 	putchar('\n');
 }
 

@@ -36,19 +36,31 @@ time_or_null(uint64_t ns)
 	return ns == RL_NEVER_NS ? json_null() : json_integer((json_int_t)ns);
 }
 
+static const char *
+effect_of(const struct rl_ban_info *ban)
+{
+	if (ban->capacity > 0)
+		return "override";
+	return ban->is_exemption ? "exemption" : "ban";
+}
+
 /* `rule` is its name, "" for every rule. */
 static void
 write_line(FILE *out, const struct rl_ban_info *ban, const char *rule)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "effect", json_string(ban->is_exemption ? "exemption" : "ban"));
+	json_object_set_new(object, "effect", json_string(effect_of(ban)));
 	json_object_set_new(object, "rule", *rule ? json_string(rule) : json_null());
 	json_object_set_new(object, "match", json_string(matches[ban->pattern.match]));
 	put_bytes(object, "key", ban->pattern.key, ban->pattern.key_len);
 	json_object_set_new(object, "until_ns", time_or_null(ban->until_ns));
 	if (ban->is_automatic)
 		json_object_set_new(object, "automatic", json_true());
+	if (ban->capacity > 0) {
+		json_object_set_new(object, "limit_number", json_integer(ban->limit + 1));
+		json_object_set_new(object, "capacity", json_integer(ban->capacity));
+	}
 	json_object_set_new(object, "since_ns", json_integer((json_int_t)ban->since_ns));
 	json_object_set_new(object, "author", json_integer(ban->author));
 	json_object_set_new(object, "hits", json_integer((json_int_t)ban->hits));
@@ -64,7 +76,8 @@ ban_line_write(FILE *out, struct rl *rl, const struct rl_ban_info *ban)
 {
 	struct rl_rule_info rule = {.name = ""};
 
-	if (!ban->pattern.key || ban->pattern.key_len < ban->key_len)
+	if (!ban->pattern.key || ban->pattern.key_len < ban->key_len ||
+	    (ban->capacity > 0 && ban->rule == RL_ANY_RULE))
 		return false;
 	if (ban->rule != RL_ANY_RULE && (rl_rule_info(rl, ban->rule, &rule) < 0 || !rule.name[0]))
 		return false;
@@ -171,12 +184,22 @@ read_rule(const json_t *root, char rule[RL_NAME_MAX + 1])
 }
 
 static bool
-read_effect(const json_t *root, int *is_exemption)
+read_effect(const json_t *root, struct rl_ban_info *ban)
 {
 	const char *effect = json_string_value(json_object_get(root, "effect"));
+	uint64_t limit, capacity;
 
-	*is_exemption = effect && strcmp(effect, "exemption") == 0;
-	return *is_exemption || (effect && strcmp(effect, "ban") == 0);
+	if (!effect)
+		return false;
+	ban->is_exemption = strcmp(effect, "exemption") == 0;
+	if (strcmp(effect, "override") != 0)
+		return ban->is_exemption || strcmp(effect, "ban") == 0;
+	if (!read_number(root, "limit_number", RL_LIMITS_MAX, &limit) || limit == 0 ||
+	    !read_number(root, "capacity", RL_CAPACITY_MAX, &capacity) || capacity == 0)
+		return false;
+	ban->limit = (unsigned)limit - 1;
+	ban->capacity = (uint32_t)capacity;
+	return true;
 }
 
 static const char *
@@ -185,7 +208,7 @@ read_root(const json_t *root, struct ban_line *line)
 	struct rl_ban_info *ban = &line->ban;
 	uint64_t author;
 
-	if (!read_effect(root, &ban->is_exemption))
+	if (!read_effect(root, ban))
 		return "no effect";
 	ban->is_automatic = json_is_true(json_object_get(root, "automatic"));
 	if (!read_rule(root, line->rule))

@@ -8,6 +8,7 @@
  *	{"effect":"ban","rule":null,"match":"key","key":"bob","until_ns":null,
  *	 "since_ns":N,"author":0,"hits":3,"reason":"scraping"}
  *
+ * An override for a time has the effect "override", and "limit_number" and "capacity" beside it.
  * "rule" null is every rule, "until_ns" null no end. What is no UTF-8, or has a NUL in it, is
  * "key_hex", or "reason_hex", in its place. Whoever wrote the file, what is read is checked before
  * it is used.
@@ -25,7 +26,10 @@ struct ban_line {
 	char key[RL_KEY_MAX];
 };
 
-/* False if it has no name: not all bytes of its pattern are kept. */
+/*
+ * False if it has no name: not all bytes of its pattern are kept, or, of an override, it is not
+ * known whose it is.
+ */
 bool ban_line_write(FILE *out, struct rl *rl, const struct rl_ban_info *ban);
 
 /* NULL, or in a few words what is wrong with it. */

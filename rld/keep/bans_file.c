@@ -49,7 +49,10 @@ try_ban(struct rl *rl, struct ban_line *line, bool *is_there)
 	ban->rule = line->rule[0] ? rl_find(rl, line->rule) : RL_ANY_RULE;
 	if (line->rule[0] && ban->rule < 0)
 		return 0;
-	*is_there = rl_ban_info(rl, ban->rule, &ban->pattern, rl_now(rl), &before) == 1;
+	*is_there = (ban->capacity > 0
+	                     ? rl_override_of(rl, ban->rule, ban->limit, ban->pattern.key,
+	                                      ban->pattern.key_len, rl_now(rl), &before)
+	                     : rl_ban_info(rl, ban->rule, &ban->pattern, rl_now(rl), &before)) == 1;
 	if (*is_there)
 		return 1;
 	error = rl_ban_set(rl, ban);
@@ -155,8 +158,8 @@ report(const struct reading *reading, bool is_whole)
 		log_line(LOG_WARNING, "%s: %" PRIu64 " lines are left out in all",
 		         reading->file->path, reading->refused);
 	log_line(LOG_NOTICE,
-	         "%s: %" PRIu64 " bans and exemptions restored, %" PRIu64 " have ended, %" PRIu64
-	         " stood already, %" PRIu64 " wait for their rule",
+	         "%s: %" PRIu64 " bans, exemptions and overrides restored, %" PRIu64
+	         " have ended, %" PRIu64 " stood already, %" PRIu64 " wait for their rule",
 	         reading->file->path, reading->set, reading->ended, reading->there,
 	         reading->waiting);
 }
@@ -251,6 +254,8 @@ write_ban(const struct rl_ban_info *ban, void *arg)
 	writing->hash = mix(writing->hash, &ban->since_ns, sizeof ban->since_ns);
 	writing->hash = mix(writing->hash, &ban->until_ns, sizeof ban->until_ns);
 	writing->hash = mix(writing->hash, &ban->is_exemption, sizeof ban->is_exemption);
+	writing->hash = mix(writing->hash, &ban->capacity, sizeof ban->capacity);
+	writing->hash = mix(writing->hash, &ban->limit, sizeof ban->limit);
 	writing->hash = mix(writing->hash, ban->pattern.key, ban->pattern.key_len);
 	return 0;
 }
@@ -276,6 +281,7 @@ render(const struct bans_file *file, struct rl *rl, size_t *size, uint64_t *hash
 		return NULL;
 	write_header(writing.out, rl);
 	rl_bans_walk(rl, rl_now(rl), write_ban, &writing);
+	rl_overrides_walk(rl, rl_now(rl), write_ban, &writing);
 	for (const struct waiting_ban *w = file->waiting; w; w = w->next, writing.count++)
 		ban_line_write_again(writing.out, &w->line);
 	fprintf(writing.out, "{\"rl_bans_end\":%" PRIu64 "}\n", writing.count);

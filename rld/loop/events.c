@@ -63,6 +63,8 @@ put_message(FILE *to, const struct events *e, const struct reporting *t)
 		fprintf(to, " retry %" PRIu64 " ms", event->retry_after_ns / RL_MILLISECOND);
 	if (RL_EVENT_IS_CHANGE(event->kind))
 		fprintf(to, " by uid %u", (unsigned)event->author);
+	if (event->capacity > 0)
+		fprintf(to, " capacity %" PRIu32, event->capacity);
 	if (event->key)
 		fprintf(to, " key %s%s%s", t->key, event->key_kept < event->key_len ? "..." : "",
 		        event->match == RL_MATCH_PREFIX ? "*" : "");
@@ -139,6 +141,8 @@ put_fields(FILE *to, const struct events *e, const struct reporting *t)
 	        t->rule, event->limit + 1, event->one_in, event->time_ns, event->retry_after_ns);
 	if (RL_EVENT_IS_CHANGE(event->kind))
 		fprintf(to, "RL_UID=%u\n", (unsigned)event->author);
+	if (event->capacity > 0)
+		fprintf(to, "RL_CAPACITY=%" PRIu32 "\n", event->capacity);
 	if (event->key)
 		put_bytes(to, "RL_KEY", event->key, event->key_kept);
 }

@@ -189,6 +189,35 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 }
 
 static int
+add_override(const struct rl_ban_info *override, void *arg)
+{
+	const struct ban_list *list = arg;
+	struct rl_rule_info rule;
+
+	if (json_array_size(list->list) == PAGE_BANS)
+		return 1;
+	json_array_append_new(list->list,
+	                      json_pack("{s:s, s:i, s:o, s:I, s:I}", "rule",
+	                                rule_name(list->rl, override->rule, &rule), "limit",
+	                                (int) override->limit + 1, "key",
+	                                page_key(override->pattern.key, override->pattern.key_len,
+	                                         override->key_len),
+	                                "capacity", (json_int_t) override->capacity, "until",
+	                                milliseconds(override->until_ns)));
+	return 0;
+}
+
+static int
+add_overrides(json_t *page, struct rl *rl, uint64_t now_ns)
+{
+	struct ban_list overrides = {rl, json_array()};
+	int is_more = rl_overrides_walk(rl, now_ns, add_override, &overrides);
+
+	json_object_set_new(page, "overrides_more", json_boolean(is_more == 1));
+	return json_object_set_new(page, "overrides", overrides.list);
+}
+
+static int
 add_bans(json_t *page, struct rl *rl, uint64_t now_ns)
 {
 	struct ban_list bans = {rl, json_array()};
@@ -351,7 +380,8 @@ page_text(const struct report *report, const char *history, size_t *size)
 	page = json_pack("{s:s, s:s, s:I}", "segment", info.name, "version", RL_VERSION, "now",
 	                 milliseconds(now_ns));
 	if (page && add_rules(page, rl, &info, now_ns, history) == 0 &&
-	    add_bans(page, rl, now_ns) == 0 && add_keys(page, rl, &info, now_ns) == 0 &&
+	    add_bans(page, rl, now_ns) == 0 && add_overrides(page, rl, now_ns) == 0 &&
+	    add_keys(page, rl, &info, now_ns) == 0 &&
 	    page_add_health(page, report, &info, now_ns) == 0)
 		text = json_dumps(page, JSON_COMPACT);
 	json_decref(page);

@@ -49,7 +49,7 @@ usage() {
 	usage >"$BATS_TEST_TMPDIR/before"
 	on dump "$file"
 	exits 0
-	[ "$output" = '16 entries, 0 bans and exemptions' ]
+	[ "$output" = '16 entries, 0 bans, exemptions and overrides' ]
 	output=$(cat "$file")
 	conforms dump_line
 	[ "$(stat -c %a "$file")" = 600 ]
@@ -218,7 +218,7 @@ usage() {
 	on allow alice --until never --rule login
 	on ban over --for 1h
 	on dump "$file"
-	says '3 bans and exemptions'
+	says '3 bans, exemptions and overrides'
 	jq -c 'if .key == "over" then .until_ns = 1 else . end' "$file" >"$file.later"
 	rm "/dev/shm/rl.$segment"
 	fill login 50 $month_ms 1 x=0

@@ -143,6 +143,8 @@ hostile=$'\xe2\x80\xae<img src=x onerror="document.title=1">\x1b[31m\xff\\'
 	check trial carol 3
 	"$RLCTL" -s "$segment" ban mallory --for 1h >/dev/null
 	check login mallory 1
+	"$RLCTL" -s "$segment" override login bob 9 --for 1h >/dev/null
+	eventually page_has '.overrides == [{rule: "login", limit: 1, key: "bob", capacity: 9, until: .overrides[0].until}]'
 	eventually page_has '.bans == [{exemption: false, rule: "", key: "mallory", until: .bans[0].until}]'
 	eventually page_has '[.keys[].key] == ["alice", "mallory"]'
 	ask "$url/status.json" | jq -e 'all(.rules[]; has("minutes") | not)'
@@ -156,7 +158,7 @@ hostile=$'\xe2\x80\xae<img src=x onerror="document.title=1">\x1b[31m\xff\\'
 	jq -e '.keys[0] | .state == "limited" and .rule == "api" and .limit == 2 and .retry > 0 and .rate > 0 and .since <= .time' \
 		"$BATS_TEST_TMPDIR/page"
 	jq -e '.keys[1] | .state == "banned"' "$BATS_TEST_TMPDIR/page"
-	jq -e '.areas | map({(.name): .used}) | add | .rules == 3 and .limits == 4 and .bans == 1' "$BATS_TEST_TMPDIR/page"
+	jq -e '.areas | map({(.name): .used}) | add | .rules == 3 and .limits == 4 and .bans == 2' "$BATS_TEST_TMPDIR/page"
 	jq -e '[.health[].level] | unique == ["ok"]' "$BATS_TEST_TMPDIR/page"
 	"$RLCTL" -s "$segment" reset alice >/dev/null
 	eventually page_has '.keys[0].state == "open" or .keys[0].state == "unknown"'

@@ -790,7 +790,7 @@ file_has() {
 	[ "$(stat -c %a "$bans")" = 600 ]
 	rm "/dev/shm/rl.$segment"
 	start --bans-file "$bans"
-	has_logged "$bans: 3 bans and exemptions restored, 0 have ended, 0 stood already, 0 wait for their rule"
+	has_logged "$bans: 3 bans, exemptions and overrides restored, 0 have ended, 0 stood already, 0 wait for their rule"
 	[ "$(bans)" = "$before" ] || fail_with "$(bans)"
 	grep -q '1.*why\\x1b\\x22' <<<"$before"
 }
@@ -808,6 +808,34 @@ file_has() {
 	[ "$("$RLCTL" -s "$segment" bans -j | jq -c '.bans[] | [.key, .automatic]')" = '["10.1.2.3",true]' ]
 	"$RLCTL" -s "$segment" allow 10.0.0.0/8 --for 1h
 	"$RLCTL" -s "$segment" peek login 10.1.2.3
+}
+
+@test "rld --bans-file: a limit of one key for a time comes back after a reboot, and waits for its rule" {
+	bans=$BATS_TEST_TMPDIR/bans
+	configure '' '"login": {"limit": "1/30d", "granularity": 1}'
+	start --bans-file "$bans"
+	"$RLCTL" -s "$segment" override login alice 3 --for 1h --reason trial
+	"$RLCTL" -s "$segment" override login soon 3 --for 1ms
+	eventually file_has '"effect":"override"'
+	before=$("$RLCTL" -s "$segment" overrides -o tsv -H | grep alice)
+	"$RLCTL" -s "$segment" override login alice 4 --for 2h --reason trial
+	eventually file_has '"capacity":4'
+	"$RLCTL" -s "$segment" override login alice 3 --for 2h --reason trial
+	before=$("$RLCTL" -s "$segment" overrides -o tsv -H | grep alice)
+	stop TERM
+	rm "/dev/shm/rl.$segment"
+	configure '' '"other": {"limit": "1/30d", "granularity": 1}'
+	start --bans-file "$bans"
+	has_logged '1 wait for their rule'
+	configure '' '"login": {"limit": "1/30d", "granularity": 1}'
+	kill -HUP "$pid"
+	eventually comes_back
+	for _ in 1 2 3; do "$RLCTL" -s "$segment" check login alice; done
+	run -1 "$RLCTL" -s "$segment" check login alice
+}
+
+comes_back() {
+	[ "$("$RLCTL" -s "$segment" overrides -o tsv -H)" = "$before" ]
 }
 
 @test "rld --bans-file: what rld had no time to write at its end is there as well" {
@@ -836,7 +864,7 @@ file_has() {
 	"$RLCTL" -s "$segment" allow bob --for 1m
 	stop TERM
 	start --bans-file "$bans"
-	has_logged "$bans: 0 bans and exemptions restored, 0 have ended, 1 stood already"
+	has_logged "$bans: 0 bans, exemptions and overrides restored, 0 have ended, 1 stood already"
 	[ "$("$RLCTL" -s "$segment" bans -o tsv -H | cut -f1,4)" = "$(printf 'exemption\tbob')" ]
 }
 

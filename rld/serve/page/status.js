@@ -257,6 +257,16 @@ function showBans() {
 		cell("until", ban.until < 0 ? "no end" : "in " + span(ban.until - last.now)))), 4, "None.");
 }
 
+function showOverrides() {
+	at("h-overrides").parentElement.hidden = last.overrides.length === 0;
+	at("overrides-caption").textContent = "Keys with another limit for a time"
+		+ (last.overrides_more ? `; the first ${last.overrides.length} are shown, 'rlctl overrides' has all` : "");
+	fill("overrides", last.overrides.filter((one) => isShown(one.rule)).map((one) => row(one.key,
+		cell("limit", String(one.capacity), "n"),
+		cell("rule", one.limit > 1 ? `${one.rule}(${one.limit})` : one.rule),
+		cell("until", "in " + span(one.until - last.now)))), 4, "None.");
+}
+
 function percentOf(area) {
 	return area.room > 0 ? Math.floor(area.used * 100 / area.room) : 0;
 }
@@ -303,6 +313,7 @@ function show() {
 	showKeys();
 	showRules();
 	showBans();
+	showOverrides();
 }
 
 // Its minutes and quarters, of each rule that has them in this answer.
