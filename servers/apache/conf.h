@@ -40,6 +40,7 @@ struct limit {
 	const ap_expr_info_t *key; /* NULL: the client's address */
 	const char *key_text;      /* two limits with the same rule and text are one */
 	const ap_expr_info_t *cost, *capacity, *condition, *refund;
+	int counts_if;              /* refund is count_if=: what is false is given back */
 	const char *condition_text; /* NULL: always */
 	uint32_t fixed_capacity;    /* that no variable says; 0: none */
 	unsigned flags;             /* of enum rl_item_flag */

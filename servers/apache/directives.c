@@ -169,6 +169,16 @@ set_key(cmd_parms *cmd, struct limit *limit, const char *text, const char **wron
 	limit->key = parse_expr(cmd, text, 1, wrong);
 }
 
+static void
+set_refund(cmd_parms *cmd, struct limit *limit, const char *text, int counts_if, const char **wrong)
+{
+	if (limit->refund)
+		*wrong = "RLLimit: one count_if=, or one refund_if=";
+	limit->counts_if = counts_if;
+	if (!*wrong)
+		limit->refund = parse_expr(cmd, text, 0, wrong);
+}
+
 /* 1 stored, or *wrong says what is wrong; 0: no word of RLLimit. */
 static int
 read_limit_word(cmd_parms *cmd, struct limit *limit, const char *word, const char **wrong)
@@ -186,8 +196,10 @@ read_limit_word(cmd_parms *cmd, struct limit *limit, const char *word, const cha
 	} else if ((v = value_of(word, "if"))) {
 		limit->condition_text = v;
 		limit->condition = parse_expr(cmd, v, 0, wrong);
-	} else if ((v = value_of(word, "refund_if")))
-		limit->refund = parse_expr(cmd, v, 0, wrong);
+	} else if ((v = value_of(word, "count_if")))
+		set_refund(cmd, limit, v, 1, wrong);
+	else if ((v = value_of(word, "refund_if")))
+		set_refund(cmd, limit, v, 0, wrong);
 	else if ((v = value_of(word, "empty")))
 		return read_empty(v, limit);
 	else if (strcmp(word, "late") == 0)
@@ -464,7 +476,8 @@ const command_rec directives[] = {
 	AP_INIT_TAKE_ARGV(
 		"RLLimit", set_limit, NULL, ANYWHERE,
 		"RULE [KEY] [cost=EXPR] [capacity=EXPR] [burst=N] [delay=N|nodelay] [if=EXPR] "
-		"[refund_if=EXPR] [empty=error|allow|deny] [late], or off: limit requests here"),
+		"[count_if=EXPR | refund_if=EXPR] [empty=error|allow|deny] [late], or off: limit "
+		"requests here"),
 	AP_INIT_TAKE_ARGV("RLBlock", set_block, NULL, ANYWHERE,
                           "PERIOD [key=EXPR] [rule=NAME] [by=RULE...], or off: who is denied is "
                           "banned, and each "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a request takes and is to give back: units in flight at its end, and charges that refund_if=
- * refunds.
+ * What a request takes and is to give back: units in flight at its end, and charges that count_if=
+ * and refund_if= do not count.
  */
 #include "visit.h"
 
@@ -72,12 +72,18 @@ refund_if_wanted(struct visit *visit, request_rec *last)
 	for (int i = 0; i < visit->decided->nelts; i++) {
 		struct decided *d = APR_ARRAY_IDX(visit->decided, i, struct decided *);
 		const char *error = NULL;
+		int is_true;
 
-		if (d->limit && d->limit->refund && d->charges.count > 0 &&
-		    ap_expr_exec(last, d->limit->refund, &error) > 0)
+		if (!d->limit || !d->limit->refund || d->charges.count == 0)
+			continue;
+		is_true = ap_expr_exec(last, d->limit->refund, &error);
+		if (is_true >= 0 && (is_true > 0) != d->limit->counts_if)
 			rl_refund(store_segment(d->store), &d->charges);
 		if (error)
-			report_undecided(last, d->rule, d->limit->where, -EINVAL,
-			                 apr_pstrcat(last->pool, "refund_if: ", error, NULL));
+			report_undecided(
+				last, d->rule, d->limit->where, -EINVAL,
+				apr_pstrcat(last->pool,
+			                    d->limit->counts_if ? "count_if: " : "refund_if: ",
+			                    error, NULL));
 	}
 }

@@ -37,6 +37,7 @@ extern ngx_module_t ngx_http_rl_module;
 
 /* handler */
 ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
+ngx_int_t ngx_http_rl_log_handler(ngx_http_request_t *r);
 struct ngx_http_rl_state *ngx_http_rl_state(ngx_http_request_t *r);
 
 /* headers: add the fields for all that was decided. NGX_OK, or NGX_ERROR without memory. */

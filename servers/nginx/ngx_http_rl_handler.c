@@ -125,6 +125,22 @@ finish(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, struct ngx_http_rl_
 	                                                         : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+/* Once for a request, and its subrequests and redirects, when it is over, however it ends. */
+ngx_int_t
+ngx_http_rl_log_handler(ngx_http_request_t *r)
+{
+	struct ngx_rl_request request = {
+		.main = ngx_http_get_module_main_conf(r, ngx_http_rl_module),
+		.request = r,
+		.pool = r->pool,
+		.log = r->connection->log};
+	struct ngx_http_rl_state *state = r == r->main ? ngx_http_rl_state(r) : NULL;
+
+	for (int name = 0; state != NULL && name < NGX_RL_SETS; name++)
+		ngx_rl_answer_settle(&request, &state->outcomes[name]);
+	return NGX_OK;
+}
+
 ngx_int_t
 ngx_http_rl_handler(ngx_http_request_t *r)
 {

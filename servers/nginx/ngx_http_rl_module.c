@@ -62,20 +62,28 @@ merge_loc(ngx_conf_t *cf, void *parent, void *child)
 }
 
 static ngx_int_t
-add_handler(ngx_conf_t *cf)
+add_handler(ngx_conf_t *cf, ngx_http_phases phase, ngx_http_handler_pt handler)
 {
 	ngx_http_core_main_conf_t *core =
 		ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-	struct ngx_rl_main *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
-	ngx_http_handler_pt *handler;
+	ngx_http_handler_pt *place = ngx_array_push(&core->phases[phase].handlers);
 
-	if (ngx_rl_rules_check(cf, main) != NGX_OK)
+	if (place == NULL)
 		return NGX_ERROR;
-	handler = ngx_array_push(&core->phases[NGX_HTTP_PREACCESS_PHASE].handlers);
-	if (handler == NULL)
-		return NGX_ERROR;
-	*handler = ngx_http_rl_handler;
+	*place = handler;
 	return NGX_OK;
+}
+
+static ngx_int_t
+complete(ngx_conf_t *cf)
+{
+	struct ngx_rl_main *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
+
+	if (ngx_rl_rules_check(cf, main) != NGX_OK ||
+	    add_handler(cf, NGX_HTTP_PREACCESS_PHASE, ngx_http_rl_handler) != NGX_OK)
+		return NGX_ERROR;
+	return main->has_answers ? add_handler(cf, NGX_HTTP_LOG_PHASE, ngx_http_rl_log_handler)
+	                         : NGX_OK;
 }
 
 /* In the master, once the configuration is in force. */
@@ -255,7 +263,7 @@ static ngx_command_t commands[] = {
 
 static ngx_http_module_t context = {
 	.preconfiguration = ngx_http_rl_add_variables,
-	.postconfiguration = add_handler,
+	.postconfiguration = complete,
 	.create_main_conf = create_main,
 	.create_loc_conf = create_loc,
 	.merge_loc_conf = merge_loc,

@@ -105,6 +105,7 @@ struct ngx_rl_main {
 	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
 	ngx_int_t (*evaluate)(void *request, void *value, ngx_str_t *text);
 	void *key;          /* a complex value: $rl_client */
+	int has_answers;    /* some limit counts by the answer */
 	unsigned client_v6; /* leading bits of IPv6 that are a client; 0: not said */
 };
 
@@ -121,6 +122,8 @@ struct ngx_rl_limit {
 	ngx_str_t key_text;
 	void *cost;
 	void *capacity;
+	void *count_if;  /* the answer counts where this is true */
+	void *refund_if; /* or where this is not */
 	uint32_t number; /* the capacity here: rl_limit_conn's, or rl_limit's that no variable
 	                    says */
 	uint32_t burst;
@@ -179,6 +182,7 @@ struct ngx_rl_outcome {
 	ngx_msec_t delay;         /* to wait, in milliseconds */
 	ngx_uint_t answer_count;
 	struct ngx_rl_answer *answers; /* in the request's pool; NULL if not wanted */
+	struct ngx_rl_kept *kept;      /* likewise; NULL: nothing depends on the answer */
 };
 
 /* A request that asks. */
@@ -292,6 +296,18 @@ int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t 
  */
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
+
+/* answer: what is charged is given back where the answer is not to count. */
+int ngx_rl_answer_is_asked(const struct ngx_rl_limit *limit);
+/*
+ * Those of `count` charges that depend on it; the segment is to stay open as long as the pool.
+ * NGX_OK, or NGX_ERROR without memory.
+ */
+ngx_int_t ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, struct ngx_rl_limit *const *limits,
+                             const struct rl_charges *charges, size_t count,
+                             struct ngx_rl_kept **to);
+/* When the answer is known: once. */
+void ngx_rl_answer_settle(struct ngx_rl_request *request, struct ngx_rl_outcome *outcome);
 
 /* text: of an outcome, for the log and for variables. */
 void ngx_rl_log_outcome(struct ngx_rl_request *request, const struct ngx_rl_set *set,

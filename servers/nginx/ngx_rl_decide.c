@@ -7,7 +7,7 @@
  *	         decided is left out where rl_on_error is `allow`: an error of one rule does not
  *	         switch off the others
  *	hold     what is in flight is given back when the request's pool is destroyed, however the
- *	         request ends
+ *	         request ends; what the answer does not count, when it is logged
  */
 #include "ngx_rl.h"
 
@@ -42,7 +42,7 @@ static void
 release(void *data)
 {
 	struct held *held = data;
-	int error = -EBUSY;
+	int error = held->count > 0 ? -EBUSY : 0;
 
 	for (int tries = 0; error == -EBUSY && tries < RELEASE_TRIES; tries++)
 		error = rl_release(held->handle->rl, held->holds, held->count);
@@ -188,13 +188,13 @@ gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item
 }
 
 /*
- * Units in flight are given back, and so is what was charged beside a rule that turns out to be
- * removed, where an error denies.
+ * Units in flight are given back, and so is what the answer does not count, and what was charged
+ * beside a rule that turns out to be removed, where an error denies.
  */
 static int
 needs_charges(const struct ask *ask, const struct ngx_rl_limit *limit)
 {
-	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 ||
+	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 || ngx_rl_answer_is_asked(limit) ||
 	       ask->set->on_error == NGX_RL_ON_ERROR_DENY;
 }
 
@@ -336,8 +336,9 @@ tightest(const struct ask *ask)
 	return best;
 }
 
+/* What is given back later: units in flight, and what the answer does not count. */
 static ngx_int_t
-hold(struct ask *ask)
+hold(struct ask *ask, struct ngx_rl_outcome *outcome)
 {
 	struct rl_hold holds[RL_ITEMS_MAX];
 	ngx_pool_cleanup_t *cleanup;
@@ -346,7 +347,12 @@ hold(struct ask *ask)
 
 	for (size_t i = 0; i < ask->count; i++)
 		count += rl_holds(&ask->charges[i], holds + count, RL_ITEMS_MAX - count);
-	if (count == 0)
+	if (ngx_rl_answer_keep(ask->request->pool, ask->handle->rl, ask->limits, ask->charges,
+	                       ask->count, &outcome->kept) != NGX_OK) {
+		(void)rl_release(ask->handle->rl, holds, count);
+		return NGX_ERROR;
+	}
+	if (count == 0 && outcome->kept == NULL)
 		return NGX_OK;
 	cleanup = ngx_pool_cleanup_add(ask->request->pool, sizeof *held + count * sizeof *holds);
 	if (cleanup == NULL) {
@@ -434,7 +440,7 @@ conclude_allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
 		return NGX_OK;
 	}
 	allowed(ask, outcome);
-	return hold(ask);
+	return hold(ask, outcome);
 }
 
 static ngx_int_t

@@ -405,13 +405,24 @@ limit_word(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *word,
 		limit->number = (uint32_t)number;
 		return limit->capacity == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
 	}
+	if (ngx_rl_option(word, "count_if", &text)) {
+		limit->count_if = main->compile(cf, &text);
+		return limit->count_if == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+	}
+	if (ngx_rl_option(word, "refund_if", &text)) {
+		limit->refund_if = main->compile(cf, &text);
+		return limit->refund_if == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+	}
 	rc = parse_burst_word(cf, word, limit);
 	return rc == NGX_OK         ? NGX_CONF_OK
 	       : rc == NGX_DECLINED ? ngx_rl_bad_word(cf, word)
 	                            : NGX_CONF_ERROR;
 }
 
-/* rl_limit RULE [key=TEXT] [cost=TEXT] [capacity=TEXT] [burst=N] [delay=N | nodelay] */
+/*
+ * rl_limit RULE [key=TEXT] [cost=TEXT] [capacity=TEXT] [count_if=TEXT | refund_if=TEXT] [burst=N]
+ *	[delay=N | nodelay]
+ */
 char *
 ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
 {
@@ -421,6 +432,9 @@ ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_s
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
 		if (limit_word(cf, main, &words[i], &limit) != NGX_CONF_OK)
 			return NGX_CONF_ERROR;
+	if (limit.count_if != NULL && limit.refund_if != NULL)
+		return "has both count_if and refund_if";
+	main->has_answers |= ngx_rl_answer_is_asked(&limit);
 	if (limit.is_nodelay || limit.has_undelayed) {
 		if (!limit.has_burst)
 			return "has delay or nodelay without a burst";

@@ -22,6 +22,7 @@ struct ngx_stream_rl_state {
 extern ngx_module_t ngx_stream_rl_module;
 
 ngx_int_t ngx_stream_rl_handler(ngx_stream_session_t *s);
+ngx_int_t ngx_stream_rl_log_handler(ngx_stream_session_t *s);
 ngx_int_t ngx_stream_rl_add_variables(ngx_conf_t *cf);
 
 #pragma GCC visibility pop

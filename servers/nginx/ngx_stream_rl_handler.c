@@ -111,6 +111,22 @@ ngx_stream_rl_handler(ngx_stream_session_t *s)
 	return NGX_DECLINED;
 }
 
+/* Once for a session, when it is over, however it ends. */
+ngx_int_t
+ngx_stream_rl_log_handler(ngx_stream_session_t *s)
+{
+	struct ngx_rl_request request = {
+		.main = ngx_stream_get_module_main_conf(s, ngx_stream_rl_module),
+		.request = s,
+		.pool = s->connection->pool,
+		.log = s->connection->log};
+	struct ngx_stream_rl_state *state = ngx_stream_get_module_ctx(s, ngx_stream_rl_module);
+
+	for (int name = 0; state != NULL && name < NGX_RL_SETS; name++)
+		ngx_rl_answer_settle(&request, &state->outcomes[name]);
+	return NGX_OK;
+}
+
 static void
 store(ngx_stream_variable_value_t *v, ngx_str_t text)
 {

@@ -51,20 +51,28 @@ merge_srv(ngx_conf_t *cf, void *parent, void *child)
 }
 
 static ngx_int_t
-add_handler(ngx_conf_t *cf)
+add_handler(ngx_conf_t *cf, ngx_stream_phases phase, ngx_stream_handler_pt handler)
 {
 	ngx_stream_core_main_conf_t *core =
 		ngx_stream_conf_get_module_main_conf(cf, ngx_stream_core_module);
-	struct ngx_rl_main *main = ngx_stream_conf_get_module_main_conf(cf, ngx_stream_rl_module);
-	ngx_stream_handler_pt *handler;
+	ngx_stream_handler_pt *place = ngx_array_push(&core->phases[phase].handlers);
 
-	if (ngx_rl_rules_check(cf, main) != NGX_OK)
+	if (place == NULL)
 		return NGX_ERROR;
-	handler = ngx_array_push(&core->phases[NGX_STREAM_PREACCESS_PHASE].handlers);
-	if (handler == NULL)
-		return NGX_ERROR;
-	*handler = ngx_stream_rl_handler;
+	*place = handler;
 	return NGX_OK;
+}
+
+static ngx_int_t
+complete(ngx_conf_t *cf)
+{
+	struct ngx_rl_main *main = ngx_stream_conf_get_module_main_conf(cf, ngx_stream_rl_module);
+
+	if (ngx_rl_rules_check(cf, main) != NGX_OK ||
+	    add_handler(cf, NGX_STREAM_PREACCESS_PHASE, ngx_stream_rl_handler) != NGX_OK)
+		return NGX_ERROR;
+	return main->has_answers ? add_handler(cf, NGX_STREAM_LOG_PHASE, ngx_stream_rl_log_handler)
+	                         : NGX_OK;
 }
 
 /* In the master, once the configuration is in force. */
@@ -176,7 +184,7 @@ static ngx_command_t commands[] = {
 
 static ngx_stream_module_t context = {
 	.preconfiguration = ngx_stream_rl_add_variables,
-	.postconfiguration = add_handler,
+	.postconfiguration = complete,
 	.create_main_conf = create_main,
 	.create_srv_conf = create_srv,
 	.merge_srv_conf = merge_srv,

@@ -7,7 +7,7 @@ import os
 import subprocess
 import unittest
 
-from server import PATIENCE, Apache, eventually, rlctl, segment_name, unlink, used
+from server import PATIENCE, Apache, Backend, eventually, rlctl, segment_name, unlink, used
 
 LIMIT = "RLRule page 100/30d\n<Location />\nRLLimit page same\n</Location>\n"
 
@@ -50,6 +50,52 @@ class Client(unittest.TestCase):
             self.assertEqual([e["key"] for e in json.loads(rlctl(apache.segment, "list", "--json").stdout)["keys"]], ["2001:db8:0:7::"])
             apache.get("/", {"X-Forwarded-For": "::ffff:192.0.2.1"})
             self.assertEqual(used(apache.segment, "page", "192.0.2.1"), 1)
+
+
+class Answers(unittest.TestCase):
+    """A limit of failures: what is right is given back, and of many at once no more come through."""
+
+    def serve(self, mpm, children, condition="count_if=%{REQUEST_STATUS} -eq 401"):
+        self.backend = Backend()
+        self.addCleanup(self.backend.stop)
+        text = (f"RLRule login 5/30d\n<Location /login>\nProxyPass http://127.0.0.1:{self.backend.port}/ disablereuse=on\n"
+                f"RLLimit login same \"{condition}\"\n</Location>\n")
+        return Apache(text, mpm=mpm, children=children)
+
+    def test_50_wrong_guesses_at_once(self):
+        for mpm, children in (("prefork", 8), ("event", 2)):
+            with self.serve(mpm, children) as apache:
+                guesses = [apache.background("/login/fail") for _ in range(50)]
+                self.backend.await_arrived(5)
+                eventually(lambda: sum(g.answer is not None for g in guesses) == 45, "45 denials")
+                self.backend.go()
+                for guess in guesses:
+                    guess.join()
+                statuses = [guess.answer.status for guess in guesses]
+                self.assertEqual((statuses.count(401), statuses.count(429), self.backend.arrived), (5, 45, 5), mpm)
+                self.assertEqual(used(apache.segment, "login", "same"), 5)
+
+    def test_1000_successes_leave_nothing(self):
+        with self.serve("event", 2) as apache:
+            self.backend.go()
+            for _ in range(1000):
+                self.assertEqual(apache.get("/login/good").status, 200)
+            eventually(lambda: used(apache.segment, "login", "same") == 0, "nothing that counts")
+
+    def test_a_client_that_goes_away_and_a_child_that_is_killed(self):
+        with self.serve("prefork", 4) as apache:
+            apache.open_request("/login/good").close()
+            self.backend.await_arrived(1)
+            self.backend.go()
+            eventually(lambda: used(apache.segment, "login", "same") == 0, "the refund of a request without a client")
+            self.backend.go(False)
+            pending = apache.background("/login/good")
+            self.backend.await_arrived(2)
+            for pid in apache.children():
+                apache.kill_child(pid)
+            self.backend.go()
+            pending.join()
+            self.assertEqual(used(apache.segment, "login", "same"), 1)
 
 
 class Survive(unittest.TestCase):

@@ -143,10 +143,11 @@ class Directives(unittest.TestCase):
     def test_satisfy_any_does_not_get_around(self):
         self.assertEqual(self.statuses(3, "/satisfy"), [200, 200, 429])
 
-    def test_refund(self):
-        self.assertEqual(self.admitted(8, "/refund/good"), 8)
-        self.assertEqual(self.statuses(4, "/refund/fail"), [401, 401, 429, 429])
-        self.assertEqual(self.statuses(1, "/refund/good"), [429])
+    def test_count_by_the_answer(self):
+        for path in ("/refund", "/count"):
+            self.assertEqual(self.admitted(8, path + "/good"), 8)
+            self.assertEqual(self.statuses(4, path + "/fail"), [401, 401, 429, 429])
+            self.assertEqual(self.statuses(1, path + "/good"), [429])
 
     def test_a_rule_charges_a_key_once(self):
         self.assertEqual(self.admitted(5, "/twice"), 2)
@@ -497,6 +498,10 @@ Define HTDOCS "@ROOT@/htdocs"
     ProxyPass http://127.0.0.1:@BACKEND@
     RLLimit two refund "refund_if=%{REQUEST_STATUS} -ne 401"
 </Location>
+<Location "/count">
+    ProxyPass http://127.0.0.1:@BACKEND@
+    RLLimit two count "count_if=%{REQUEST_STATUS} -eq 401"
+</Location>
 <Location "/redirect">
     RewriteEngine on
     RewriteRule .* /target [L]
@@ -598,6 +603,7 @@ class Wrong(unittest.TestCase):
         ("RLRule x 5/s\nRLLimit", "needs the name of a rule"),
         ("RLRule x 5/s\nRLLimit x %{", "in the expression"),
         ("RLRule x 5/s\nRLLimit x key if=((", "in the expression"),
+        ("RLRule x 5/s\nRLLimit x key count_if=true refund_if=true", "one count_if=, or one refund_if="),
         ("RLRule x 5/s\nRLLimit x key colour=red", '"colour=red"'),
         ("RLRule x 5/s\nRLLimit x key nodelay", '"nodelay"'),
         ("RLRule x 5/s\nRLLimit x key burst=1 delay=2", "delay= is above burst="),

@@ -7,7 +7,7 @@ import re
 import subprocess
 import unittest
 
-from harness import PATIENCE, Case, Pending, configure, eventually, main, rlctl
+from harness import PATIENCE, Case, Pending, configure, eventually, main, rlctl, used
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "..", "README.md"), encoding="utf-8") as readme:
@@ -60,6 +60,14 @@ class Examples(Case):
         self.assertEqual(n.statuses("/api/", 7, X_API_Key="99ab-second-key"), [200] * 6 + [429])
         self.assertEqual([n.get("/api/", X_API_Key=f"made-up-{i}").status for i in range(4)], [200] * 3 + [429])
         self.assertEqual(n.get("/api/")["X-RateLimit-Limit"], "3")
+
+    def test_failures_alone(self):
+        n = self.serve("rl_rule failures")
+        self.assertEqual(n.statuses("/signin?user=u", 9), [200] * 9)
+        eventually(lambda: max(used(n.segment, "failures", "u"), default=0) == 0, "nothing that counts")
+        n.http = n.http.replace("proxy_pass http://127.0.0.1", "proxy_pass http://127.0.0.1:1; #")
+        n.reload()
+        self.assertEqual(n.statuses("/signin?user=u", 7), [502] * 5 + [429] * 2)
 
     def test_downloads(self):
         n = self.serve("rl_rule downloads ")
