@@ -107,6 +107,7 @@ CLUSTER   := $(patsubst tests/%.c,%,$(call files,tests/cluster/test_*.c))
 CLUSTER_PARTS := $(patsubst %.c,%,$(filter-out tests/cluster/test_% tests/cluster/bench.c,$(call files,tests/cluster/*.c)))
 STORE_PARTS   := $(patsubst %.c,%,$(call files,rld/store/*.c rld/cluster/*.c))
 SHARE_PARTS    := $(patsubst %,rld/cluster/%,host_shares rule_shares keys leases policy identity) rld/store/value tests/cluster/reference # its test is the store
+ORDER_PARTS    := $(patsubst %,rld/cluster/%,orders order seal secret) rld/store/value # test_orders is the store
 ADAPTERS  := $(patsubst tests/%.c,%,$(call files,tests/adapters/test_*.c))
 SUPPORT   := $(call files,tests/support/*.c)
 SOURCES   := $(call files,include/*.h libshm/*/*.[ch] rlctl/*.[ch] rlctl/*/*.[ch] rld/*.[ch] rld/*/*.[ch] config/*/*.[ch] examples/*.[ch] tests/*/*.[ch] tests/unit/*/*.[ch] \
@@ -169,8 +170,9 @@ $(1)/unit/rld/test_openmetrics: $(2)/o/rld/serve/openmetrics.o
 $(1)/unit/rld/test_page_key: $(2)/o/rld/serve/page_key.o
 
 # What has a store, or is one.
-$(filter-out %/test_shares,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
+$(filter-out %/test_shares %/test_orders,$(CLUSTER:%=$(1)/%)) $(1)/cluster/bench: $(CLUSTER_PARTS:%=$(2)/o/%.o) $(STORE_PARTS:%=$(2)/o/%.o)
 $(1)/cluster/test_shares: $(SHARE_PARTS:%=$(2)/o/%.o)
+$(1)/cluster/test_orders: $(ORDER_PARTS:%=$(2)/o/%.o)
 $(CLUSTER:%=$(1)/%) $(1)/cluster/bench: $(1)/cluster/%: $(2)/o/tests/cluster/%.o \
                            $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	@mkdir -p $$(@D)

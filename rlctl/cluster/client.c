@@ -84,6 +84,7 @@ connect_store(struct client *c, char *why, size_t size)
 	                            .key = cluster->tls_key,
 	                            .name = cluster->tls_server_name};
 	if (!secret_read(&c->secret, cluster->secret_file, why, size) ||
+	    !secret_read_next(&c->other, cluster->secret_file, why, size) ||
 	    (cluster->password_file &&
 	     !secret_read_line(c->password, sizeof c->password, cluster->password_file, why, size)))
 		return false;
@@ -120,18 +121,72 @@ wait_until_there(struct client *c, char *why, size_t size)
 	return false;
 }
 
-bool
-client_connect(struct client *c, struct config *config, char *why, size_t size)
+static void
+take_check(void *arg, const struct store_value *v)
+{
+	snprintf(arg, SECRET_CHECK, "%s", store_text(v));
+}
+
+/* Of the two secrets the one that is in use there. */
+static bool
+compare_secrets(struct client *c, char *why, size_t size)
+{
+	const char *argv[] = {"GET", SCRIPT_CHECK};
+	struct secret first = c->secret;
+
+	if (!client_ask(c, SCRIPT_CHECK, 2, argv, take_check, c->check)) {
+		snprintf(why, size, "%s: the store does not say whose it is", SCRIPT_CHECK);
+		return false;
+	}
+	if (c->other.check[0] && strcmp(c->check, c->other.check) == 0) {
+		c->secret = c->other;
+		c->other = first;
+		c->is_next = true;
+	}
+	explicit_bzero(&first, sizeof first);
+	return true;
+}
+
+static bool
+is_of_secret(const struct client *c, char *why, size_t size)
+{
+	if (c->check[0] == '\0' || strcmp(c->check, c->secret.check) == 0)
+		return true;
+	snprintf(why, size, "%s",
+	         strncmp(c->check, SECRET_FORM, strlen(SECRET_FORM)) != 0
+	                 ? "the store is in use by hosts of another version of rl: "
+	                   "'rlctl cluster secret' says how to go over"
+	                 : "secret: the store is in use with another one: 'rlctl cluster secret' "
+	                   "says by whom");
+	return false;
+}
+
+static bool
+connect_any(struct client *c, struct config *config, char *why, size_t size)
 {
 	*c = (struct client){.config = config};
-	if (connect_store(c, why, size) && wait_until_there(c, why, size))
+	if (connect_store(c, why, size) && wait_until_there(c, why, size) &&
+	    compare_secrets(c, why, size))
 		return true;
 	client_close(c);
 	return false;
 }
 
 bool
-client_open(struct client *c, const struct context *context, int *status)
+client_connect(struct client *c, struct config *config, char *why, size_t size)
+{
+	if (!connect_any(c, config, why, size))
+		return false;
+	if (is_of_secret(c, why, size))
+		return true;
+	client_close(c);
+	return false;
+}
+
+typedef bool connect_by(struct client *c, struct config *config, char *why, size_t size);
+
+static bool
+open_by(struct client *c, const struct context *context, int *status, connect_by *connect)
 {
 	struct config *config = config_need(config_file(context), status);
 	char why[320];
@@ -144,10 +199,22 @@ client_open(struct client *c, const struct context *context, int *status)
 		config_free(config);
 		return false;
 	}
-	if (client_connect(c, config, why, sizeof why))
+	if (connect(c, config, why, sizeof why))
 		return true;
 	complain("%s", why);
 	return false;
+}
+
+bool
+client_open(struct client *c, const struct context *context, int *status)
+{
+	return open_by(c, context, status, client_connect);
+}
+
+bool
+client_open_any(struct client *c, const struct context *context, int *status)
+{
+	return open_by(c, context, status, connect_any);
 }
 
 void
@@ -174,7 +241,7 @@ client_tell_masters(const struct client *c)
 struct waiting {
 	client_take *take;
 	void *arg;
-	bool is_done, is_answered;
+	bool is_done, is_answered, is_refused;
 };
 
 static void
@@ -185,7 +252,8 @@ take_answer(void *arg, uint64_t label, const struct store_value *v, uint64_t now
 	(void)label;
 	(void)now_ns;
 	w->is_done = true;
-	if (v && v->type == STORE_ERROR)
+	w->is_refused = v && v->type == STORE_ERROR;
+	if (w->is_refused)
 		complain("the store says: %.200s", v->text);
 	w->is_answered = v && v->type != STORE_ERROR;
 	if (w->is_answered && w->take)
@@ -207,7 +275,7 @@ ask(struct client *c, struct store_question q, client_take *take, void *arg)
 	}
 	while (error == 0 && !w.is_done)
 		run(c);
-	if (!w.is_done || !w.is_answered)
+	if (!w.is_done || (!w.is_answered && !w.is_refused))
 		complain("%s", c->trouble[0] ? c->trouble : "the store does not answer");
 	return w.is_answered;
 }

@@ -18,7 +18,9 @@
 
 struct client {
 	struct config *config;
-	struct secret secret;
+	struct secret secret, other; /* that is in use there, and of the two files the other one */
+	char check[SECRET_CHECK];    /* that stands there; "" none */
+	bool is_next;                /* the one in use is the next file's */
 	struct store *store;
 	char password[256];
 	char trouble[320]; /* what was told last */
@@ -31,6 +33,10 @@ struct client {
  * is what to exit with.
  */
 bool client_open(struct client *c, const struct context *context, int *status);
+
+/* The same with whatever secret: c->check may be neither's. */
+bool client_open_any(struct client *c, const struct context *context, int *status);
+
 void client_close(struct client *c);
 
 /*

@@ -14,6 +14,7 @@ const struct command_option cluster_command_options[] = {
 	{"exact", 'e', NULL,
          "reset, ban, allow, unban: KEY is this very key, whatever it looks like"},
 	{"match", 0, "PREFIX*|CIDR", "reset: all keys of the rule that match"},
+	{"switch", 0, NULL, "secret: use the next one, now that all hosts have it"},
 	{"yes", 'y', NULL, "reset of many keys: do not ask"},
 	{"reason", 'm', "TEXT", "ban, allow: why, for those who ask later; at most 96 bytes"},
 	{0},

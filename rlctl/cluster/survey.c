@@ -173,25 +173,6 @@ look_at_node(struct looking *l, unsigned i, const struct store_node *n)
 }
 
 static void
-take_check(void *arg, const struct store_value *v)
-{
-	snprintf(arg, SECRET_CHECK, "%s", store_text(v));
-}
-
-static void
-look_at_secret(struct looking *l)
-{
-	const char *argv[] = {"GET", SCRIPT_CHECK};
-	char check[SECRET_CHECK] = "";
-
-	if (!client_ask(l->c, SCRIPT_HOSTS, 2, argv, take_check, check))
-		return;
-	if (check[0] && strcmp(check, l->c->secret.check) != 0)
-		say(l, "secret", "the store is in use with another one",
-		    "give all hosts the same, or this cluster another store");
-}
-
-static void
 judge_clock(struct looking *l, const char *name, int64_t skew_ms)
 {
 	uint64_t apart_ms = (uint64_t)(skew_ms < 0 ? -skew_ms : skew_ms);
@@ -257,7 +238,6 @@ survey_run(struct client *c, struct survey *s)
 	for (unsigned i = 0; store_node(c->store, i, &n); i++)
 		look_at_node(&l, i, &n);
 	judge_skew(&l);
-	look_at_secret(&l);
 	if (!store_is_whole(c->store))
 		say(&l, "store", "not all slots have a node that answers", NULL);
 	client_ask(c, SCRIPT_HOSTS, 2, argv, take_hosts, &l);

@@ -39,15 +39,24 @@ hear(struct cluster *c, uint64_t now_ns)
 	report(c, false, text);
 }
 
+/* A check that is gone, or is another's, is seen to at once. */
 static void
 take_beat(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
 {
+	struct cluster *c = arg;
+
 	(void)label;
-	if (v)
-		hear(arg, now_ns);
+	if (!v)
+		return;
+	hear(c, now_ns);
+	if (strcmp(store_text(v), c->secret.check) != 0 && c->shares.is_allowed)
+		c->announce_ns = 0;
 }
 
-/* Where nobody wishes for anything, this tells a store that is idle from one that is away. */
+/*
+ * Tells a store that is idle, as nobody wishes for anything, from one that is away; and that its
+ * secret is another now.
+ */
 static void
 beat(struct cluster *c, uint64_t now_ns)
 {
@@ -59,9 +68,9 @@ beat(struct cluster *c, uint64_t now_ns)
 	                                 .answer = take_beat,
 	                                 .arg = c};
 
-	if (now_ns - c->heard_ns < BEAT || now_ns < c->beat_ns)
+	if (now_ns < c->beat_ns)
 		return;
-	c->beat_ns = now_ns + BEAT / 2;
+	c->beat_ns = now_ns + (now_ns - c->heard_ns < BEAT ? BEAT : BEAT / 2);
 	store_ask(c->store, &q, now_ns);
 }
 
@@ -78,14 +87,76 @@ look_whether_away(struct cluster *c, uint64_t now_ns)
 	       "then each limit goes on as its 'away' says, until the store answers again");
 }
 
+/* ---- secrets ---- */
+
+/* The same is told once. */
 static void
-be_foreign(struct cluster *c)
+report_of_file(struct cluster *c, const char *why)
 {
+	char text[360];
+
+	if (strcmp(c->file_trouble, why) == 0)
+		return;
+	snprintf(c->file_trouble, sizeof c->file_trouble, "%s", why);
+	snprintf(text, sizeof text, "cluster: %s", why[0] ? why : "both secrets can be read again");
+	report(c, why[0] != '\0', text);
+}
+
+/* The one in use stays what it is, whatever becomes of its file. */
+static void
+look_at_files(struct cluster *c)
+{
+	struct secret of_file[2] = {0};
+	const char *path = c->options.secret_file;
+	char why[320] = "";
+
+	secret_read(&of_file[0], path, why, sizeof why);
+	secret_read_next(&of_file[1], path, why, sizeof why);
+	report_of_file(c, why);
+	explicit_bzero(&c->other, sizeof c->other);
+	for (int i = 0; i < 2; i++)
+		if (strcmp(of_file[i].check, c->secret.check) != 0 && of_file[i].check[0])
+			c->other = of_file[i];
+	explicit_bzero(of_file, sizeof of_file);
+}
+
+/* Nothing of it is known here under the new one: what is in use is asked for anew. */
+static void
+change_secret(struct cluster *c)
+{
+	struct secret before = c->secret;
+	int error = host_shares_change_secret(&c->shares, c->other.bytes);
+
+	if (error == 0) {
+		c->secret = c->other;
+		c->other = before;
+		c->announce_ns = 0;
+		report(c, false, "cluster: another secret is in use from now on: the next one");
+	}
+	explicit_bzero(&before, sizeof before);
+}
+
+static const char *
+why_foreign(const char *check)
+{
+	if (strncmp(check, SECRET_FORM, strlen(SECRET_FORM)) != 0)
+		return "cluster: the store is in use by hosts of another version, whose questions "
+		       "have another form: nothing is asked of it. docs/CLUSTER.md says how to go "
+		       "over";
+	return "cluster: the store is in use with another secret: nothing is asked of it. Give "
+	       "all hosts the same secret file, or this cluster another store";
+}
+
+static void
+be_foreign(struct cluster *c, const char *check)
+{
+	look_at_files(c);
+	if (check[0] && strcmp(check, c->other.check) == 0) {
+		change_secret(c);
+		return;
+	}
 	if (!c->is_foreign)
-		report(c, true,
-		       "cluster: the store is in use with another secret: nothing is asked of it. "
-		       "Give "
-		       "all hosts the same secret file, or this cluster another store");
+		report(c, true, why_foreign(check));
 	c->is_foreign = true;
 	c->shares.is_allowed = false;
 }
@@ -142,7 +213,7 @@ take_announced(void *arg, uint64_t label, const struct store_value *v, uint64_t 
 	}
 	hear(c, now_ns);
 	if (store_is_error(v, "RLSECRET"))
-		be_foreign(c);
+		be_foreign(c, v->text + strcspn(v->text, " ") + (strchr(v->text, ' ') != NULL));
 	else if (v->type == STORE_ARRAY)
 		take_hosts(c, v);
 	else
@@ -165,7 +236,7 @@ notice(struct cluster *c)
 static void
 announce(struct cluster *c, uint64_t now_ns)
 {
-	char about[CLUSTER_TEXT + 96], life[24];
+	char about[CLUSTER_TEXT + 128], life[24];
 	const char *argv[] = {"EVALSHA",
 	                      store_script(c->store, SCRIPT_ANNOUNCE),
 	                      "2",
@@ -184,12 +255,14 @@ announce(struct cluster *c, uint64_t now_ns)
 
 	if (now_ns < c->announce_ns)
 		return;
-	snprintf(about, sizeof about, "%s %" PRIu64 " %s %" PRIu64 " %" PRId64, c->about,
-	         c->rules.version,
+	look_at_files(c);
+	snprintf(about, sizeof about, "%s %" PRIu64 " %s %" PRIu64 " %" PRId64 " %.10s %.10s",
+	         c->about, c->rules.version,
 	         c->rules.version == 0 ? "own"
 	         : c->rules.is_good    ? "good"
 	                               : "refused",
-	         c->orders.number, c->skew_ms);
+	         c->orders.number, c->skew_ms, c->secret.check,
+	         c->other.check[0] ? c->other.check : "-");
 	snprintf(life, sizeof life, "%" PRIu64, (uint64_t)(ANNOUNCE_LIFE / RL_MILLISECOND));
 	c->announce_ns = now_ns + (c->shares.is_allowed ? ANNOUNCE_LIFE / 3 : ANNOUNCE_RETRY);
 	if (store_ask(c->store, &q, now_ns) < 0)
@@ -320,6 +393,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 		.store = c->store,
 		.shares = &c->shares,
 		.secret = &c->secret,
+		.other = &c->other,
 		.report = c->options.report,
 		.report_arg = c->options.report_arg,
 	};
@@ -365,5 +439,6 @@ cluster_close(struct cluster *c, uint64_t now_ns)
 	hosts_free(&c->who);
 	explicit_bzero(c->password, sizeof c->password);
 	explicit_bzero(&c->secret, sizeof c->secret);
+	explicit_bzero(&c->other, sizeof c->other);
 	free(c);
 }

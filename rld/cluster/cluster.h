@@ -9,6 +9,8 @@
  *	announce each third of ANNOUNCE_LIFE: that it is there, with its secret's check; nothing
  *	         is asked before the store has said that the check is right, and nothing after it
  *	         has said that it is not
+ *	secret	 where the check that stands there is the one of this host's other file, it takes
+ *	         that one from then on
  *	away	 nobody has answered for AWAY_NS: told once, and once when it is over. Limits go
  *	         on by what they say of it
  */
@@ -42,7 +44,8 @@ struct cluster_options {
 
 struct cluster {
 	struct cluster_options options;
-	struct secret secret;
+	struct secret secret; /* that is in use there, as far as is known */
+	struct secret other;  /* of the files the one that is not; no check: there is none */
 	struct identity identity;
 	struct store *store;
 	struct host_shares shares;
@@ -59,7 +62,8 @@ struct cluster {
 	struct hosts who;
 	int64_t skew_ms; /* how far this host's clock is ahead of the store's */
 	bool has_skew;
-	bool is_foreign; /* another secret is in use there */
+	bool is_foreign;        /* another secret is in use there */
+	char file_trouble[320]; /* of the secrets' files, as it was told last; "" none */
 };
 
 /* Of the segment. NULL after telling why. */

@@ -429,6 +429,43 @@ host_shares_reset_many(struct host_shares *l, int rule, const struct rl_pattern 
 	return rl_reset_matching(l->rl, rule, pattern, NULL);
 }
 
+/* ---- another secret ---- */
+
+/* Ends the share in a word, whatever the daemon knows of it. */
+static int
+end_found(const struct rl_share *s, void *arg)
+{
+	struct host_shares *l = arg;
+	struct rl_share ended;
+
+	return s->share == 0 ? 0 : rl_share_end(l->rl, &s->of, rl_now(l->rl), &ended);
+}
+
+static int
+end_all(struct host_shares *l)
+{
+	struct rl_info info;
+
+	rl_info(l->rl, &info);
+	return rl_share_scan(l->rl, 0, info.slots + info.slots_before, rl_now(l->rl), end_found, l);
+}
+
+int
+host_shares_change_secret(struct host_shares *l, const unsigned char secret[32])
+{
+	int error = end_all(l);
+
+	if (error < 0)
+		return error;
+	for (uint32_t i = 0; i < l->keys.count; i++)
+		if (l->keys.of[i].tick != KEYS_NONE)
+			forget(l, i);
+	free(l->left);
+	l->left = NULL;
+	l->left_count = l->left_room = 0;
+	return rl_cluster_secret(l->rl, secret);
+}
+
 /* ---- answers ---- */
 
 /* Another host with this name has asked. All that was lent to the name is no longer used here. */

@@ -94,6 +94,12 @@ int host_shares_reset_many(struct host_shares *l, int rule, const struct rl_patt
  */
 void host_shares_hear(struct host_shares *l, const uint64_t hash[2], bool is_room);
 
+/*
+ * Begin anew under another secret: what was lent under the one before is used no more, and lapses
+ * in the store. 0 or an error.
+ */
+int host_shares_change_secret(struct host_shares *l, const unsigned char secret[32]);
+
 /* Do what is due. Returns when to come again: sooner while callers wait. */
 uint64_t host_shares_run(struct host_shares *l, uint64_t now_ns);
 

@@ -134,6 +134,16 @@ do_order(struct orders *o, const struct order *order)
 		report_event(o, order);
 }
 
+static bool
+open_sealed(const struct orders *o, const char *name, const struct store_value *sealed,
+            unsigned char bytes[static ORDER_MAX])
+{
+	const unsigned char *text = (const unsigned char *)sealed->text;
+
+	return seal_open(o->secret, name, text, sealed->size, bytes) ||
+	       (o->other->check[0] && seal_open(o->other, name, text, sealed->size, bytes));
+}
+
 static void
 take(struct orders *o, const char *name, uint64_t number, const struct store_value *sealed)
 {
@@ -141,8 +151,7 @@ take(struct orders *o, const char *name, uint64_t number, const struct store_val
 	struct order order;
 
 	if (!sealed || sealed->type != STORE_TEXT || sealed->size <= SEAL_MORE ||
-	    sealed->size > ORDER_MAX + SEAL_MORE ||
-	    !seal_open(o->secret, name, (const unsigned char *)sealed->text, sealed->size, bytes) ||
+	    sealed->size > ORDER_MAX + SEAL_MORE || !open_sealed(o, name, sealed, bytes) ||
 	    !order_read(bytes, sealed->size - SEAL_MORE, &order))
 		o->report(o->report_arg, true,
 		          "cluster: an order for all hosts is not of this secret: it is left out");
@@ -161,8 +170,10 @@ take_orders(void *arg, uint64_t label, const struct store_value *v, uint64_t now
 
 	(void)label;
 	o->is_asked = false;
-	if (!v || v->type != STORE_ARRAY || store_us == 0)
+	if (!v || v->type != STORE_ARRAY || store_us == 0) {
+		o->due_ns = now_ns + ORDERS_AGAIN_NS;
 		return;
+	}
 	if (o->begin == 0)
 		o->begin = store_us;
 	for (size_t i = 2; i + 2 < v->count; i += 3) {
@@ -202,4 +213,6 @@ orders_run(struct orders *o, uint64_t now_ns, uint64_t random)
 	o->due_ns = now_ns + ORDERS_EVERY_NS * 3 / 4 + random % (ORDERS_EVERY_NS / 2);
 	snprintf(number, sizeof number, "%" PRIu64, o->number);
 	o->is_asked = store_ask(o->store, &q, now_ns) == 0;
+	if (!o->is_asked)
+		o->due_ns = now_ns + ORDERS_AGAIN_NS;
 }

@@ -13,13 +13,14 @@
 #include "secret.h"
 
 #define ORDERS_EVERY_NS (2 * RL_SECOND)
+#define ORDERS_AGAIN_NS (100 * RL_MILLISECOND) /* where no answer came */
 #define ORDERS_BATCH "100"
 
 struct orders {
 	struct rl *rl;
 	struct store *store;
 	struct host_shares *shares;
-	const struct secret *secret;
+	const struct secret *secret, *other; /* other: until all orders are sealed with one */
 	store_report *report;
 	void *report_arg;
 	char path[256]; /* of the number; "" it is not kept */

@@ -80,12 +80,11 @@ const char script_take[] =
 
 const char script_announce[] =
 	"local c = redis.call('GET', KEYS[2])\n"
-	"if c and c ~= ARGV[2] then return redis.error_reply('RLSECRET another secret is in use') "
-	"end\n"
+	"if c and c ~= ARGV[2] then return redis.error_reply('RLSECRET ' .. c) end\n"
 	"local T = redis.call('TIME')\n"
 	"local now = T[1] * 1000 + math.floor(T[2] / 1000)\n"
 	"if ARGV[1] ~= '' then\n"
-	"  if not c then redis.call('SET', KEYS[2], ARGV[2]) end\n"
+	"  redis.call('SET', KEYS[2], ARGV[2], 'PX', 3600000)\n"
 	"  redis.call('HSET', KEYS[1], ARGV[1], (now + ARGV[3]) .. ':' .. ARGV[4])\n"
 	"end\n"
 	"local n = redis.call('HLEN', KEYS[1])\n"
@@ -99,6 +98,11 @@ const char script_announce[] =
 	"  if tonumber(string.match(a[i + 1], '^(%d+):') or 0) > now then r[#r + 1] = a[i] end\n"
 	"end\n"
 	"return r\n";
+
+const char script_switch[] = "local c = redis.call('GET', KEYS[1]) or ''\n"
+			     "if c ~= ARGV[1] then return redis.error_reply('RLSECRET ' .. c) end\n"
+			     "redis.call('SET', KEYS[1], ARGV[2], 'PX', 3600000)\n"
+			     "return 1\n";
 
 const char script_push[] =
 	"local v = tonumber(redis.call('HGET', KEYS[1], 'v') or 0)\n"
@@ -123,6 +127,19 @@ const char script_give_order[] =
 	"redis.call('ZADD', n, number, ARGV[1])\n"
 	"redis.call('ZADD', u, string.format('%.0f', ms + ARGV[3]), ARGV[1])\n"
 	"return number\n";
+
+const char script_reseal[] =
+	"local k, n, u = KEYS[1], KEYS[2], KEYS[3]\n"
+	"local number = redis.call('ZSCORE', n, ARGV[1])\n"
+	"local over = redis.call('ZSCORE', u, ARGV[1])\n"
+	"if not number or not over then return 0 end\n"
+	"redis.call('HDEL', k, ARGV[1]); redis.call('ZREM', n, ARGV[1]); redis.call('ZREM', u, "
+	"ARGV[1])\n"
+	"if redis.call('ZSCORE', n, ARGV[2]) then return 0 end\n"
+	"redis.call('HSET', k, ARGV[2], ARGV[3])\n"
+	"redis.call('ZADD', n, number, ARGV[2])\n"
+	"redis.call('ZADD', u, over, ARGV[2])\n"
+	"return 1\n";
 
 const char script_read_orders[] =
 	"local T = redis.call('TIME')\n"

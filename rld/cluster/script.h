@@ -66,14 +66,21 @@ extern const char script_take[];
  *	KEYS  "rl1:{hosts}", a hash of "until:what it says of itself" by host; "rl1:{hosts}:check"
  *	ARGV  host, check, life_ms, what it says of itself; an empty host only asks
  *
- * The answer: how many hosts, now in ms, and who they are. An error RLSECRET where the check that
- * stands there is another's: the first host with a secret leaves its own.
+ * The answer: how many hosts, now in ms, and who they are. An error RLSECRET, with the check that
+ * stands there, where that is another's: the first host with a secret leaves its own, which stands
+ * for an hour after the last one has announced itself.
  */
 extern const char script_announce[];
 
 #define SCRIPT_HOSTS "rl1:{hosts}"
 #define SCRIPT_CHECK "rl1:{hosts}:check"
 #define SCRIPT_EPOCH "rl1:{hosts}:epoch" /* store/role.h */
+
+/*
+ * Another secret from now on: KEYS SCRIPT_CHECK, ARGV the check that is to stand there, the one
+ * that is to follow. 1, or an error RLSECRET with the one that stands there.
+ */
+extern const char script_switch[];
 
 /*
  * Put a document of rules in the place of the one of a version: KEYS RULES_KEY; ARGV the version
@@ -92,6 +99,12 @@ extern const char script_push[];
  *	        number, sealed of each above that number, in their order
  */
 extern const char script_give_order[];
+
+/*
+ * Seal an order with another secret: its number and end stay. KEYS as above, ARGV its name, the
+ * one that it has from now on, sealed. 1, or 0 where it is gone, or was given anew meanwhile.
+ */
+extern const char script_reseal[];
 extern const char script_read_orders[];
 
 #define SCRIPT_ORDERS "rl1:{orders}"

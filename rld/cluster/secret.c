@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define FILE_MAX 4096
+#define CHECK_BYTES ((SECRET_CHECK - sizeof SECRET_FORM) / 2)
 
 static const char *
 what_is_wrong(const struct stat *file)
@@ -74,14 +75,29 @@ secret_read(struct secret *s, const char *path, char *why, size_t size)
 	is_good = is_good && digest("rl seal", bytes, (size_t)n, hash);
 	memcpy(s->seal, hash, SECRET_SIZE);
 	is_good = is_good && digest("rl check", bytes, (size_t)n, hash);
-	for (int i = 0; i < (SECRET_CHECK - 1) / 2; i++)
-		snprintf(s->check + i * 2, 3, "%02x", hash[i]);
+	strcpy(s->check, SECRET_FORM);
+	for (size_t i = 0; i < CHECK_BYTES; i++)
+		snprintf(s->check + strlen(SECRET_FORM) + i * 2, 3, "%02x", hash[i]);
 	explicit_bzero(bytes, sizeof bytes);
 	explicit_bzero(hash, sizeof hash);
+	if (!is_good)
+		explicit_bzero(s, sizeof *s);
 	if (!is_good)
 		snprintf(why, size, "%s: a secret has %d bytes at least: head -c 32 /dev/urandom",
 		         path, SECRET_SIZE);
 	return is_good;
+}
+
+bool
+secret_read_next(struct secret *s, const char *path, char *why, size_t size)
+{
+	char next[FILE_MAX];
+
+	*s = (struct secret){0};
+	if (snprintf(next, sizeof next, "%s" SECRET_NEXT, path) >= (int)sizeof next ||
+	    (access(next, F_OK) < 0 && errno == ENOENT))
+		return true;
+	return secret_read(s, next, why, size);
 }
 
 bool

@@ -11,16 +11,26 @@
 #include <stddef.h>
 
 #define SECRET_SIZE 32
-#define SECRET_CHECK 33 /* 32 hex digits that tell nothing of it */
+#define SECRET_FORM "2:"    /* of the questions; hosts of 0.2 and before have none */
+#define SECRET_CHECK 35     /* the form, and 32 hex digits that tell nothing of the secret */
+#define SECRET_SHORT 11     /* the form, and 8 of them, to tell secrets apart */
+#define SECRET_NEXT ".next" /* the name of the file that is to follow */
 
 struct secret {
 	unsigned char bytes[SECRET_SIZE];
 	unsigned char seal[SECRET_SIZE]; /* what goes through the store is sealed with */
-	char check[SECRET_CHECK]; /* stands in the store: with another secret nobody asks there */
+	/* Stands in the store: with another secret nobody asks there. "": there is none. */
+	char check[SECRET_CHECK];
 };
 
 /* False after writing why. */
 bool secret_read(struct secret *s, const char *path, char *why, size_t size);
+
+/*
+ * The one that is to follow: of the file beside it whose name ends in SECRET_NEXT. None where there
+ * is no such file. False after writing why.
+ */
+bool secret_read_next(struct secret *s, const char *path, char *why, size_t size);
 
 /*
  * One line of a file with a password, without its end. The same is asked of the file. False after
