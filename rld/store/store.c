@@ -473,7 +473,8 @@ next_to_hear(void *arg)
 static uint64_t
 hear(struct store *s, uint64_t now_ns)
 {
-	if (s->listener.is_begun && !s->nodes[s->heard_from]->c.is_wanted)
+	if (s->listener.is_begun && (!s->nodes[s->heard_from]->c.is_wanted ||
+	                             (s->is_single && s->map.owner[0] != s->heard_from)))
 		listener_close(&s->listener, now_ns);
 	return listener_run(&s->listener, &s->options, s->epoll, s->tls, next_to_hear, s, now_ns);
 }
