@@ -596,7 +596,7 @@ debs: dist | build/need
 	@tar -x -f build/dist/$(DIST).tar.gz -C build/debs/source
 	@cd build/debs/source/$(DIST) && { dpkg-checkbuilddeps || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get build-dep -y ./; }
 	@cd build/debs/source/$(DIST) && DEB_BUILD_OPTIONS="noautodbgsym $$DEB_BUILD_OPTIONS" dpkg-buildpackage -us -uc -b -j$(shell nproc)
-	@mv build/debs/source/*.deb build/debs/source/*.changes build/debs/ && rm -rf build/debs/source
+	@mv build/debs/source/*.deb build/debs/source/*.changes build/debs/source/*.buildinfo build/debs/ && rm -rf build/debs/source
 	@cd build/debs && dpkg-scanpackages --multiversion . >Packages && gzip -9kn Packages && apt-ftparchive release . >../Release && mv ../Release .
 
 site: | build/need

@@ -37,7 +37,7 @@ build() {
 
 # Who publishes the packages is their maintainer: the address here is none.
 lint() {
-	lintian --allow-root --fail-on error \
+	lintian --allow-root --fail-on error,warning \
 		--suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$work"/rl_*.changes || fail 'lintian'
 }
 

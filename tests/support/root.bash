@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # A root of a release of Debian, and what runs in it: with a /proc and a /dev/shm of its own, and this machine's network.
 # Who reads this has read container.bash, and has a directory $work.
+work=${work:-}
 
 # make_root CODENAME [PACKAGE...]: into $root, minimal but for these.
 make_root() {
@@ -12,6 +13,9 @@ make_root() {
 	mirror=$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "main" { print $2; exit }')
 	debootstrap --variant=minbase ${1:+--include="$(IFS=,; echo "$*")"} "$codename" "$root" "$mirror" >"$work/log" 2>&1 ||
 		{ tail -n 5 "$work/log"; skip "no $codename can be had here"; }
+	# Of this machine's own release it has what this machine has: packages that are built here may ask for an update.
+	# shellcheck source=/dev/null
+	[ "$codename" != "$(. /etc/os-release && echo "$VERSION_CODENAME")" ] || cp -r /etc/apt/sources.list* "$root/etc/apt/"
 	[ -z "${NODE_EXTRA_CA_CERTS:-}" ] || cp "$NODE_EXTRA_CA_CERTS" "$root/root/authorities" # whom npm trusts here
 }
 
