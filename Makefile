@@ -524,6 +524,7 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 seats: | build/need
 	tests/package/dist.sh whole
 	tests/package/run.sh
+	tests/package/artefacts.sh
 	tests/package/repository.sh bookworm trixie
 	tests/releases/run.sh bookworm trixie
 

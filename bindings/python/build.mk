@@ -4,6 +4,7 @@
 #   make build-python       build/python/rl, a package that runs with PYTHONPATH=build/python
 #   make check-python       its tests, with the servers and frameworks of Debian
 #   make install-python     into PYTHONDIR, where PYTHON finds it
+#   make wheel-python       the same built, for machines of this kind without a compiler
 #   make sdist-python       build/python/dist/rl_shm-VERSION.tar.gz, which pip builds where librl is not installed
 #   make peers-python       the suites of limits and Flask-Limiter on it: see tests/peers.py
 #   make bench-python       what a call costs, beside librl and other stores
@@ -85,7 +86,15 @@ sdist-python: | build/need
 	@cd build/python/tree/bindings/python && $(PYTHON) setup.py -q sdist --dist-dir $(CURDIR)/build/python/dist
 	@rm -rf build/python/tree
 
-.PHONY: sdist-python peers peers-python bench-python
+# For who has no compiler: of this machine's kind, for this libc and later ones, and CPython 3.11 and later.
+wheel-python: sdist-python
+	@rm -rf build/python/wheel && mkdir -p build/python/wheel
+	@tar -x -C build/python/wheel -f build/python/dist/rl_shm-$(VERSION).tar.gz
+	@cd build/python/wheel/rl_shm-$(VERSION) && CFLAGS='-O2 -g0' $(PYTHON) setup.py -q bdist_wheel --dist-dir $(CURDIR)/build/python/dist \
+		--plat-name "manylinux_$$(getconf GNU_LIBC_VERSION | sed 's/.* //; s/\./_/')_$(firstword $(subst -, ,$(MACHINE)))"
+	@rm -rf build/python/wheel
+
+.PHONY: sdist-python wheel-python peers peers-python bench-python
 bench-python: build-python build/python/bare
 	@LD_LIBRARY_PATH=build PYTHONPATH=build/python $(PYTHON) bindings/python/bench/bench.py build/python/bare
 

@@ -39,6 +39,7 @@ bench-ruby: build-ruby build/bindings/check_ns
 	@tests/support/need.sh --install redis-server ruby-redis memcached ruby-dalli
 	@$(RUBY_DIR)/tests/run.sh bench
 
+.PHONY: gem-ruby
 peers-ruby: build-ruby
 	@tests/support/need.sh --install dpkg-dev ruby-timecop ruby-minitest-hooks ruby-rack-test
 	@$(RUBY_DIR)/tests/peers.sh
@@ -51,6 +52,14 @@ $(RUBY_GEM)/rl-$(VERSION).gem: $(RUBY_C) $(RUBY_RB) $(RUBY_DIR)/rl.gemspec $(LIB
 	@cp -r include libshm $(RUBY_GEM)/rl
 	@echo $(VERSION) >$(RUBY_GEM)/VERSION
 	@cd $(RUBY_GEM) && gem build --quiet rl.gemspec >gem.log 2>&1 || { cat gem.log; exit 1; }
+
+# The same built, for machines of this kind without a compiler, and this Ruby.
+gem-ruby: $(RUBY_GEM)/rl-$(VERSION).gem
+	@rm -rf $(RUBY_GEM)/built && mkdir -p $(RUBY_GEM)/built/o
+	@cp -r $(addprefix $(RUBY_GEM)/,lib ext common rl rl.gemspec README.md LICENSE VERSION) $(RUBY_GEM)/built
+	@cd $(RUBY_GEM)/built/o && $(RUBY) ../ext/extconf.rb >log && $(MAKE) -s >>log && strip rl_ext.so && mv rl_ext.so ../lib/rl/
+	@cd $(RUBY_GEM)/built && gem build --quiet rl.gemspec >gem.log 2>&1 || { cat gem.log; exit 1; }
+	@mv $(RUBY_GEM)/built/rl-$(VERSION)-*.gem $(RUBY_GEM)/ && rm -rf $(RUBY_GEM)/built
 
 # Where Debian puts a library of Ruby, its extension and its specification, below PREFIX.
 RUBY_LIB  = $(shell $(RUBY) -e 'puts RbConfig::CONFIG["vendordir"].sub(%r{\A/usr}, "$(PREFIX)")')

@@ -12,6 +12,12 @@ Gem::Specification.new do |s|
   s.license = "BSD-2-Clause"
   s.required_ruby_version = ">= 3.0"
   s.files = Dir.chdir(__dir__) { Dir["{lib,ext,common,rl}/**/*.{rb,c,h,def,map}", "README.md", "LICENSE", "VERSION"] }
-  s.extensions = ["ext/extconf.rb"]
+  if File.exist?(File.join(__dir__, "lib/rl/rl_ext.so")) # built: for this kind of machine and this Ruby
+    s.platform = Gem::Platform.local
+    s.required_ruby_version = "~> #{RbConfig::CONFIG["ruby_version"]}"
+    s.files = Dir.chdir(__dir__) { Dir["lib/**/*.{rb,so}", "README.md", "LICENSE", "VERSION"] }
+  else
+    s.extensions = ["ext/extconf.rb"]
+  end
   s.require_paths = ["lib"]
 end
