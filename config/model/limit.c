@@ -703,12 +703,6 @@ limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring)
 	return capacity == 0 || rl_rule_check(&rule, &options, NULL, 0) != RL_ERING;
 }
 
-uint32_t
-limit_cost_shared(const struct rl_limit *limit)
-{
-	return limit->blind > 0 ? limit->blind : 1;
-}
-
 const struct rl_field *
 limit_difference(const struct rl_limit *a, const struct rl_limit *b, unsigned marks)
 {

@@ -62,10 +62,4 @@ uint64_t limit_early_ns(const struct rl_limit *limit);
 const struct rl_field *limit_difference(const struct rl_limit *a, const struct rl_limit *b,
                                         unsigned marks);
 
-/*
- * The largest cost of a request that a host of a cluster admits, under a limit of the cluster,
- * without what it was lent for others: it asks for a share when it needs one for a cost of 1.
- */
-uint32_t limit_cost_shared(const struct rl_limit *limit);
-
 #endif

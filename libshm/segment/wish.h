@@ -10,11 +10,13 @@
  *
  *	31        17 16 15         0
  *	+-----------+--+------------+
- *	|  sum:15   |w |  largest:16|	largest, and sum of the costs denied since the last look, as
- *	+-----------+--+------------+	a share is written (algorithm/share.h); w: of those some wait
+ *	|  sum:15   |w |  largest:16|
+ *	+-----------+--+------------+
  *
- * All 0: no wish. No largest, and a sum of 1: nothing was denied, the share runs low. The sum stops
- * at what the key's limit gives at all, so that a flood of denials does not write.
+ * The largest, and the sum of the costs denied since the last look, as a share is written
+ * (algorithm/share.h); w: of those some wait. All 0: no wish. No largest, and a sum of 1: nothing
+ * was denied, the share runs low. The sum stops at what the key's limit gives at all, so that a
+ * flood of denials does not write.
  *
  *	worker   half of the slot, then bit of the summary; neither is written if it stays as it is
  *	taker    clears the bit of the summary, then takes the words, then reads the slots' states

@@ -43,8 +43,7 @@ append_field(struct limit_text *out, const struct rl_field *field, const struct 
 	if (field->offset == offsetof(struct rl_limit, granularity) && value > 1)
 		append(out, ", %" PRIu64 " x %s", value, duration_format(bucket_ns(limit)).text);
 	else if (field->offset == offsetof(struct rl_limit, scope))
-		append(out, ", of the cluster, blind %" PRIu32 ", max cost %" PRIu32, limit->blind,
-		       limit_cost_shared(limit));
+		append(out, ", of the cluster, blind %" PRIu32, limit->blind);
 	else if (field->marks & RL_FIELD_CLUSTER) /* blind is told; away, by those who have room */
 		return;
 	else if (field->marks & RL_FIELD_NETWORK)

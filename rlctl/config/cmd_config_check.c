@@ -104,28 +104,6 @@ note_logs(const struct config *config, struct outcome *outcome)
 		       outcome->notes - NOTES_SHOWN);
 }
 
-/* One for all: what it says holds for each of them. */
-static void
-note_costs(const struct config *config, struct outcome *outcome)
-{
-	char text[RL_NAME_MAX + 256];
-
-	for (size_t i = 0; config && i < config->rule_count; i++)
-		for (size_t j = 0; j < config_limit_count(&config->rules[i].rule); j++) {
-			const struct rl_limit *limit = config_limit(&config->rules[i].rule, j);
-
-			if (limit->scope != RL_SCOPE_CLUSTER)
-				continue;
-			snprintf(text, sizeof(text),
-			         "%s: a request with a cost above %" PRIu32
-			         " cannot be lent, and is denied: let costs be 1, or \"blind\" as "
-			         "large as any",
-			         config->rules[i].rule.name, limit_cost_shared(limit));
-			hear(CONFIG_NOTE, text, outcome);
-			return;
-		}
-}
-
 static void
 note_override(const struct rl_config_rule *rule, const struct rl_override *override,
               const char *network, struct outcome *outcome)
@@ -251,7 +229,6 @@ config_check(const struct context *context)
 	if (!is_json)
 		write_text(path, config);
 	note_logs(config, &outcome);
-	note_costs(config, &outcome);
 	note_clients(config, &outcome);
 	if (is_json && status == EXIT_TROUBLE)
 		json_decref(outcome.problems);

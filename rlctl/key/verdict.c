@@ -57,9 +57,7 @@ is_until_released(const struct rl_result *result)
 	       result->retry_after_ns == 0;
 }
 
-/*
- * A cluster's store is asked for no more than one request of cost 1 needs beside what is counted.
- */
+/* Of a cluster's limit the store is asked for what was denied, in a moment. */
 static void
 print_until(FILE *out, const struct decision *decision)
 {
@@ -67,10 +65,6 @@ print_until(FILE *out, const struct decision *decision)
 
 	if (limit->scope != RL_SCOPE_CLUSTER)
 		fputs(", until units in flight are given back", out);
-	else if (decision->cost > limit_cost_shared(limit))
-		fprintf(out,
-		        ", until its host has a share: a cost above %" PRIu32 " cannot be lent",
-		        limit_cost_shared(limit));
 	else
 		fputs(", until its host has a share", out);
 }

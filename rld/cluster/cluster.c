@@ -307,7 +307,7 @@ read_files(struct cluster *c, char *why, size_t size)
 	        secret_read_line(c->password, sizeof c->password, o->password_file, why, size));
 }
 
-/* "c" or "r", the 32 hex digits of a key's hash, and which host has asked: this one hears itself. */
+/* "c" or "r", the 32 hex digits of a key's hash, and who has asked: this one hears itself. */
 static void
 hear_call(void *arg, const char *text, size_t size)
 {

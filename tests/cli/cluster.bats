@@ -1022,25 +1022,25 @@ rlctl_says_missing() {
 	exits 2
 }
 
-@test "a cost above blind cannot be lent: check, the limit and the denial say so" {
+@test "what a request costs is lent for as a whole, and another host gives back for it what it does not use" {
 	cat >"$RL_CONFIG" <<-EOF
 		{"segment": {"name": "$segment", "keys": 100},
 		 "cluster": {"nodes": ["127.0.0.1:$port"], "secret_file": "$dir/secret"},
-		 "rules": {"api": {"limit": "1000/min", "scope": "cluster", "blind": 10},
-		           "few": {"limit": "1000/min", "scope": "cluster", "strict": true}}}
+		 "rules": {"api": {"limit": "1000/h", "scope": "cluster", "blind": 1}}}
 	EOF
-	rlctl config check
-	exits 0
-	says_line 'api: a request with a cost above 10 cannot be lent, and is denied: let costs be 1, or "blind" as large as any'
+	sed "s/$segment/$segment-2/" "$RL_CONFIG" >"$dir/rl2.json"
 	start_rld "$RL_CONFIG"
 	wait_for has_host "$segment"
-	on check api alice --cost 11
-	exits 1
-	says_line 'denied, until its host has a share: a cost above 10 cannot be lent'
-	on check few alice
+	"$RLD" -c "$dir/rl2.json" --state "$dir" >"$dir/rld2" 2>&1 3>&- &
+	pids+=($!)
+	wait_for has_host "$segment-2"
+	on check api alice --cost 300
 	exits 1
 	says_line 'denied, until its host has a share'
-	on status
-	says 'blind 10, max cost 10'
-	says 'blind 0, max cost 1'
+	wait_for "$RLCTL" --segment "$segment" check api alice --cost 300
+	wait_for "$RLCTL" --segment "$segment-2" check api alice --cost 700
+	rlctl cluster show api alice
+	says ': 1000 lent'
+	rlctl --segment "$segment-2" check api alice --cost 2
+	exits 1
 }

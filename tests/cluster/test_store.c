@@ -458,6 +458,15 @@ run_until(int want, const char *text)
 	return false;
 }
 
+static void
+run_briefly(void)
+{
+	struct pollfd p = {.fd = store_fd(store), .events = POLLIN};
+
+	poll(&p, 1, 5);
+	store_run(store, clock_ns());
+}
+
 static bool
 ask_until_asked(const char *const *argv, int argc)
 {
@@ -658,6 +667,61 @@ test_moved_storm(void **state)
 	assert_int_equal(redirects(), 300);
 	assert_true(slots_heard >= 1 && slots_heard <= 31);
 	assert_int_equal(times_told("! "), 0);
+}
+
+static char heard[64];
+
+static void
+hear(void *arg, const char *text, size_t size)
+{
+	(void)arg;
+	assert_int_equal(strlen(text), size);
+	snprintf(heard, sizeof heard, "%s", text);
+}
+
+static bool
+publish_until_heard(const char *text)
+{
+	const char *argv[] = {"PUBLISH", "rl1:calls", text};
+
+	for (int i = 1; i < 200 && strcmp(heard, text) != 0; i++) {
+		assert_true(ask_until_asked(argv, 3));
+		assert_true(run_until(answers + 1, NULL));
+		for (int n = 0; n < 10 && strcmp(heard, text) != 0; n++)
+			run_briefly();
+	}
+	return strcmp(heard, text) == 0;
+}
+
+/* A channel is heard, again once the server was away; and who may not hear it goes on without. */
+static void
+test_what_is_published(void **state)
+{
+	struct server s;
+	char at[32];
+	const char *nodes[] = {at};
+	struct store_options o = {
+		.nodes = nodes, .node_count = 1, .channel = "rl1:calls", .hear = hear};
+	const char *drop[] = {"CLIENT", "KILL", "TYPE", "pubsub"};
+	const char *forbid[] = {"ACL", "SETUSER", "default", "-subscribe"};
+
+	(void)state;
+	heard[0] = '\0';
+	server_start(&s, "channel", server_free_port(), "");
+	snprintf(at, sizeof at, "127.0.0.1:%u", s.port);
+	open_store(&o);
+	assert_true(wait_until_whole());
+	assert_true(publish_until_heard("one"));
+	assert_true(ask_until_asked(drop, 4));
+	assert_true(publish_until_heard("two"));
+	assert_true(ask_until_asked(forbid, 4));
+	assert_true(ask_until_asked(drop, 4));
+	assert_true(run_until(-1, "it refuses SUBSCRIBE"));
+	assert_true(ask_get(clock_ns()) == 0);
+	assert_true(run_until(answers + 1, NULL));
+	assert_int_equal(nothings, 0);
+	close_store(NULL);
+	server_kill(&s);
 }
 
 static void
@@ -886,6 +950,7 @@ main(void)
 		cmocka_unit_test_teardown(test_read_only, close_store),
 		cmocka_unit_test_teardown(test_ask, close_fake),
 		cmocka_unit_test_teardown(test_moved_storm, close_fake),
+		cmocka_unit_test_teardown(test_what_is_published, close_store),
 		cmocka_unit_test_teardown(test_scripts_and_users, close_store),
 		cmocka_unit_test_teardown(test_without_replica, close_store),
 		cmocka_unit_test_teardown(test_tls, close_store),
