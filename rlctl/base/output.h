@@ -54,11 +54,10 @@ void output_json(json_t *root);
 void output_json_line(FILE *out, json_t *root); /* on one line, for streams of documents */
 
 /*
- * A document with an array of any length: its elements are written, and given up, one by one, so
- * that it never is in memory as a whole. Behind it, other members may follow.
+ * A document with an array of any length, whose elements are written by who opens it, so that it
+ * never is in memory as a whole. Behind it, other members may follow.
  */
 void output_json_open(FILE *out, const char *array);
-void output_json_element(FILE *out, json_t *element, bool is_first);
 void output_json_close(FILE *out, bool is_empty);
 void output_json_member(FILE *out, const char *name, json_t *value);
 void output_json_end(FILE *out);

@@ -56,13 +56,6 @@ output_json_open(FILE *out, const char *array)
 }
 
 void
-output_json_element(FILE *out, json_t *element, bool is_first)
-{
-	fputs(is_first ? "\n    " : ",\n    ", out);
-	write_value(out, element, PAGE_FLAGS, 4);
-}
-
-void
 output_json_close(FILE *out, bool is_empty)
 {
 	fputs(is_empty ? "]" : "\n  ]", out);

@@ -12,6 +12,7 @@
 #include "base/watch.h"
 #include "key/list_format.h"
 
+#define ORDERED_MOST 100000      /* keys that are put in order unasked */
 #define PROGRESS_ENTRIES 0x3ffff /* told whenever these bits of the count are 0 */
 
 const struct command_option list_options[] = {
@@ -69,6 +70,22 @@ read_most(const struct context *context, size_t *most)
 	return true;
 }
 
+static void
+take_at_once(struct listing *listing)
+{
+	listing->ranking.take = list_format_item;
+	listing->ranking.take_arg = &listing->form;
+}
+
+/* Nobody reads so many in an order that nobody has asked for. */
+static bool
+is_too_much(const struct context *context, const struct rl *rl, const struct listing *listing)
+{
+	return listing->form.kind < LIST_WORDS && !option_value(context, "sort") &&
+	       listing->ranking.most == 0 && !listing->ranking.is_limited_only &&
+	       !listing->ranking.match && rl_fill(rl) > ORDERED_MOST;
+}
+
 /* Keys alone come by name, unless asked for in another order. */
 static bool
 read_order(const struct context *context, struct listing *listing)
@@ -79,8 +96,7 @@ read_order(const struct context *context, struct listing *listing)
 		listing->ranking.order = ORDER_KEY;
 	if (!name || strcmp(name, "none") != 0)
 		return key_order_option(context, &listing->ranking.order);
-	listing->ranking.take = list_format_item;
-	listing->ranking.take_arg = &listing->form;
+	take_at_once(listing);
 	return true;
 }
 
@@ -120,6 +136,10 @@ list(const struct context *context, struct rl *rl, struct listing *listing)
 	ranking->rule = rule_option(rl, context);
 	if (ranking->rule == RULE_UNKNOWN)
 		return EXIT_TROUBLE;
+	if (is_too_much(context, rl, listing))
+		listing->form.is_unordered = true;
+	if (listing->form.is_unordered)
+		take_at_once(listing);
 	listing->form.rl = rl;
 	if (ranking->take)
 		list_format_begin(&listing->form, ranking);

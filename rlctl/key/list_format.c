@@ -125,6 +125,14 @@ print_tsv(struct rl *rl, const struct item *item)
 	putchar('\n');
 }
 
+static void
+print_json(struct list_format *form, const struct item *item, const char *reason)
+{
+	form->lines.rl = form->rl;
+	fputs(form->count == 0 ? "\n    " : ",\n    ", stdout);
+	item_line_write(stdout, &form->lines, item, reason);
+}
+
 /* The counts of several limits stand together if they are in the order of keys. */
 static void
 print_name(struct list_format *form, const struct key_view *key)
@@ -156,7 +164,7 @@ list_format_item(const struct item *found, void *arg)
 	if (form->kind == LIST_JSON || form->kind == LIST_LINES || form->kind == LIST_WIDE)
 		reason = shown_reason(form, found);
 	if (form->kind == LIST_JSON)
-		output_json_element(stdout, item_json(form->rl, item, reason), form->count == 0);
+		print_json(form, item, reason);
 	else if (form->kind >= LIST_WORDS)
 		print_name(form, &item->key);
 	else if (form->kind == LIST_TSV)
@@ -204,6 +212,10 @@ end_lines(const struct list_format *form, const struct ranking *ranking)
 		fprintf(stderr, "%zu of ", ranking->count);
 	fprintf(stderr, "%" PRIu64 " live %s\n", ranking->total,
 	        ranking->total == 1 ? "key" : "keys");
+	if (form->is_unordered)
+		fputs("as they lie, for there are many: --sort used has an order, -n 20 the "
+		      "first\n",
+		      stderr);
 	if (ranking->cut > 0)
 		fprintf(stderr, "of %" PRIu64 " only the first bytes are kept, and matched\n",
 		        ranking->cut);

@@ -4,6 +4,7 @@
 
 /* The forms that list has: a table, JSON, and the keys alone. */
 
+#include "key/item_line.h"
 #include "key/list_table.h"
 
 enum list_kind {
@@ -19,8 +20,10 @@ struct list_format {
 	struct rl *rl;
 	enum list_kind kind;
 	bool has_head;
+	bool is_unordered;       /* for there are too many, though none was asked for */
 	bool is_masked;          /* no address is shown in full */
 	struct list_table table; /* columns 0: for a pipe */
+	struct item_lines lines; /* for LIST_JSON */
 	uint64_t count;          /* keys written so far */
 	uint64_t unnamed;        /* of which not all bytes are kept */
 	char last[RL_KEY_MAX];   /* the key before, for LIST_WORDS and LIST_NULS */

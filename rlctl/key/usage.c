@@ -130,6 +130,12 @@ usage_state(const struct usage *usage)
 	return state_names[usage->state][!usage->is_state_known];
 }
 
+const char *
+usage_state_name(const struct usage *usage)
+{
+	return usage->is_counter ? "counter" : state_names[usage->state][0];
+}
+
 enum colour
 usage_colour(const struct usage *usage)
 {
@@ -157,8 +163,7 @@ json_put_usage(json_t *object, const struct usage *usage)
 	json_put(object, "denied_error", json_count(usage->denied_error));
 	json_put(object, "denied_per_second", json_real(usage->denied_rate));
 	json_put(object, "newest_ns", json_count(usage->newest_ns));
-	json_put(object, "state",
-	         json_text(usage->is_counter ? "counter" : state_names[usage->state][0]));
+	json_put(object, "state", json_text(usage_state_name(usage)));
 	json_put(object, "state_known", json_boolean(usage->is_state_known));
 	json_put(object, "limited", json_boolean(usage->is_limited));
 	json_put(object, "retry_after_ns", json_duration(usage->retry_after_ns));

@@ -47,6 +47,9 @@ struct duration_text usage_reset(const struct usage *usage);
 
 /* As people see it: "limited", "banned"; with a ? behind it where a ban might say otherwise. */
 const char *usage_state(const struct usage *usage);
+
+/* The same in JSON, where what is not known is said beside it. */
+const char *usage_state_name(const struct usage *usage);
 /* Limited and banned ones are seen from afar. */
 enum colour usage_colour(const struct usage *usage);
 

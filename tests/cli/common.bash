@@ -63,9 +63,14 @@ has() {
 	done
 }
 
+# Each member on a line of its own, also those of an object that has one line.
+members() {
+	sed -E '/^ *\{"/{s/^ *\{//; s/\},?$//; s/,"([a-z_]+)":/\n"\1": /g; s/^"([a-z_]+)":/"\1": /}' <<<"$output"
+}
+
 # The values of one member wherever it occurs, in order, with blanks between them.
 values() {
-	sed -nE "s/^ *\"$1\": (.*[^,]),?\$/\1/p" <<<"$output" | paste -sd' '
+	members | sed -nE "s/^ *\"$1\": (.*[^,]),?\$/\1/p" | paste -sd' '
 }
 
 are() {

@@ -215,6 +215,23 @@ alice
 	[ "${#lines[@]}" -eq 8 ]
 }
 
+@test "list: of very many keys nothing is kept in memory, and each is a line" {
+	for part in 0 50000; do
+		# shellcheck disable=SC2046 # a word each
+		FILL_KEYS=150000 FILL_RING=1 fill login 9 $month_ms 1 $(seq -f 'user:%.0f=1' $((part + 1)) $((part + 52000)))
+	done
+	for form in -j '' '-o tsv'; do
+		# shellcheck disable=SC2086 # words
+		run --separate-stderr bash -c 'ulimit -d 8192 && "$1" -s "$2" list $3' - "$RLCTL" "$segment" "$form"
+		[ "$status" -eq 0 ] || fail_with "list $form"
+		[ "$(grep -c user: <<<"$output")" -eq 102000 ] || fail_with "list $form"
+		[ "$form" = -j ] || complains 'as they lie, for there are many'
+	done
+	on list -n 3
+	[ "$(grep -c user: <<<"$output")" -eq 3 ]
+	[[ $stderr != *'as they lie'* ]]
+}
+
 @test "list --json: written key by key, in little memory, and none when nobody reads" {
 	# shellcheck disable=SC2046 # a word each
 	FILL_KEYS=60000 FILL_RING=1 fill login 9 $month_ms 1 $(seq -f 'user:%.0f=1' 40000)

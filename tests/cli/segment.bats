@@ -214,7 +214,7 @@ teardown() {
 	grep -qE '^ +3/5 .*  login  #[0-9a-f]+$' <<<"$output"
 	rlctl -s "$segment" list --json
 	are key null
-	grep -qE '"key_id": "#[0-9a-f]+"' <<<"$output"
+	grep -qE '"key_id": ?"#[0-9a-f]+"' <<<"$output"
 	rlctl -s "$segment" get login alice-in-wonderland
 	says_line 'used         3'
 }
