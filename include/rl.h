@@ -33,7 +33,7 @@
  *
  * - With `hard`, no span of time as long as the window ever holds more than `capacity` admitted
  *   cost, however many processes race, die or stop. A key keeps its counter until it is reset,
- *   evicted (`on_full`), or idle for a window and the buffer.
+ *   idle for a window and the buffer.
  * - A denial writes nothing to the counter (but with `count_denied`, or where dead processes held
  *   units): a flood on a blocked key costs reads.
  * - A killed process has charged at most the one request it was deciding.
@@ -124,8 +124,6 @@ enum rl_on_full {
 	                        that has at least two more of the slots gives way */
 	RL_FULL_DENY = 1,    /* deny the request */
 	RL_FULL_ALLOW = 2,   /* allow it, uncounted */
-	RL_FULL_EVICT = 3,   /* evict the least used key, which starts anew when it comes back, but
-	                        none that would be denied: if all are, the request is undecided */
 };
 
 /* How rl_open() behaves; combine with |. */
@@ -167,8 +165,8 @@ struct rl_options {
 	gid_t group;        /* only with RL_OPEN_GROUP */
 	unsigned flags;     /* of enum rl_open_flag */
 	uint32_t cells;     /* RL_FULL_RESERVE only: of a set of overflow counters; a power of two.
-	                       0: so many that all take a seventh of the table's memory at most,
-	                       but at least RL_CELLS_MIN */
+	                       0: so many that all take a seventh of the table's memory at most, or
+	                       128 bytes for each slot up to 4 MiB, if that is more */
 	uint32_t reserves;  /* RL_FULL_RESERVE only: sets, of which a limit that has keys without a
 	                       slot takes one, or 2, 4 ... if enough are left for others: so many
 	                       limits have overflow counters at the same time, at most. 0: 64, or

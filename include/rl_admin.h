@@ -482,24 +482,23 @@ int rl_history_quarters(struct rl *rl, int rule, uint64_t now_ns,
  * rule in a second, and then one in `one_in`.
  */
 enum rl_event_kind {
-	RL_EVENT_DENIED = 1,      /* by a limit: the first in a minute */
-	RL_EVENT_BANNED = 2,      /* by a ban, or by an override that bans: the first in a minute */
-	RL_EVENT_EVICTED = 3,     /* a key, for another */
-	RL_EVENT_FULL = 4,        /* a key found no slot */
-	RL_EVENT_RESET = 5,       /* a key, or a rule: the counters were forgotten */
-	RL_EVENT_CONFIGURED = 6,  /* a configuration came into force */
-	RL_EVENT_DEFINED = 7,     /* a program defined a rule: new, or other than it was */
-	RL_EVENT_FORGOTTEN = 8,   /* what programs had defined */
-	RL_EVENT_BAN_SET = 9,     /* by rl_ban() */
-	RL_EVENT_BAN_LIFTED = 10, /* a ban or an exemption, by rl_unban() */
-	RL_EVENT_EXEMPTION_SET = 11, /* by rl_allow() */
-	RL_EVENT_ORDER = 12, /* for all hosts of a cluster was carried out here: key says which */
-	RL_EVENT_STORE_AWAY = 13,     /* what hosts share limits by does not answer */
-	RL_EVENT_STORE_BACK = 14,     /* it does; retry_after_ns: for how long it had not */
-	RL_EVENT_HOST_JOINED = 15,    /* the cluster; key is its id */
-	RL_EVENT_HOST_GONE = 16,      /* from it */
-	RL_EVENT_OVERRIDE_SET = 17,   /* by rl_override(): a limit of one key, for a time */
-	RL_EVENT_OVERRIDE_LIFTED = 18 /* before its time */
+	RL_EVENT_DENIED = 1,     /* by a limit: the first in a minute */
+	RL_EVENT_BANNED = 2,     /* by a ban, or by an override that bans: the first in a minute */
+	RL_EVENT_FULL = 3,       /* a key found no slot */
+	RL_EVENT_RESET = 4,      /* a key, or a rule: the counters were forgotten */
+	RL_EVENT_CONFIGURED = 5, /* a configuration came into force */
+	RL_EVENT_DEFINED = 6,    /* a program defined a rule: new, or other than it was */
+	RL_EVENT_FORGOTTEN = 7,  /* what programs had defined */
+	RL_EVENT_BAN_SET = 8,    /* by rl_ban() */
+	RL_EVENT_BAN_LIFTED = 9, /* a ban or an exemption, by rl_unban() */
+	RL_EVENT_EXEMPTION_SET = 10, /* by rl_allow() */
+	RL_EVENT_ORDER = 11, /* for all hosts of a cluster was carried out here: key says which */
+	RL_EVENT_STORE_AWAY = 12,     /* what hosts share limits by does not answer */
+	RL_EVENT_STORE_BACK = 13,     /* it does; retry_after_ns: for how long it had not */
+	RL_EVENT_HOST_JOINED = 14,    /* the cluster; key is its id */
+	RL_EVENT_HOST_GONE = 15,      /* from it */
+	RL_EVENT_OVERRIDE_SET = 16,   /* by rl_override(): a limit of one key, for a time */
+	RL_EVENT_OVERRIDE_LIFTED = 17 /* before its time */
 };
 #define RL_EVENT_LAST RL_EVENT_OVERRIDE_LIFTED
 

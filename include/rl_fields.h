@@ -61,6 +61,8 @@ struct rl_field {
 	const char *zero; /* what a 0 stands for, for people; NULL: 0 is not allowed */
 	const char *why;  /* for what reason the marked ones do not take it; "" */
 	const char *text; /* one sentence for people */
+	const char *former; /* of options: a word of before, which stands for `usual` until the next
+	                       release; NULL: none */
 };
 
 /* Field number `i` of a structure, in the order in which people are told; NULL past the last. */
@@ -78,7 +80,10 @@ uint64_t rl_field_get(const struct rl_field *field, const void *from);
  */
 int rl_field_set(const struct rl_field *field, void *to, uint64_t value);
 
-/* The number of a word of `len` bytes, of a field with `words`. 0, or -EINVAL: it is none. */
+/*
+ * The number of a word of `len` bytes, of a field with `words`. 0; 1: it is `former`, and whoever
+ * takes it warns of that; -EINVAL: it is none.
+ */
 int rl_field_number(const struct rl_field *field, const char *word, size_t len, uint64_t *number);
 
 #pragma GCC visibility pop

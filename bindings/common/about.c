@@ -2,6 +2,7 @@
 #include "about.h"
 
 #include <rl_admin.h>
+#include <rl_fields.h>
 #include <string.h>
 
 #include "words.h"
@@ -61,7 +62,7 @@ rlb_info_show(struct rl *rl, rlb_show *show, void *to)
 			.kind = fields[i].kind, .integer = number, .ns = (uint64_t)number};
 		show(to, fields[i].name, &v);
 	}
-	v = words_of(rlb_on_full[info.on_full <= RL_FULL_EVICT ? info.on_full : 0]);
+	v = words_of(rl_field_find(RL_OF_OPTIONS, "on_full", 7)->words[info.on_full]);
 	show(to, "on_full", &v);
 	v = (struct rlb_value){.kind = RLB_INTEGER, .integer = (int64_t)rl_fill(rl)};
 	show(to, "slots_used", &v);

@@ -2,10 +2,12 @@
 #include "options.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAME_SIZE 64
+#define FORMER "%s: \"%s\" is gone, taken as \"%s\", and refused by the next release"
 
 const struct rl_options rlb_options = {.ring = RLB_RING};
 
@@ -53,6 +55,13 @@ judge(const struct rl_field *field, const struct rl_options *o, char text[RLB_TE
 	return -EINVAL;
 }
 
+static bool
+is_former(const struct rl_field *field, const struct rlb_value *v)
+{
+	return field->former && v->kind == RLB_WORDS && strlen(field->former) == v->len &&
+	       memcmp(field->former, v->words, v->len) == 0;
+}
+
 int
 rlb_option_set(struct rl_options *o, const char *name, size_t len, const struct rlb_value *value,
                char text[RLB_TEXT_SIZE])
@@ -65,6 +74,11 @@ rlb_option_set(struct rl_options *o, const char *name, size_t len, const struct 
 		return set_flag(o, word, value, text);
 	if (rlb_field_set(field, word, o, value, text) < 0 || judge(field, o, text) < 0)
 		return -EINVAL;
+	if (is_former(field, value)) {
+		snprintf(text, RLB_TEXT_SIZE, FORMER, word, field->former,
+		         field->words[field->usual]);
+		return 1;
+	}
 	if (o->ring == 0)
 		o->ring = RLB_RING;
 	if (field->offset == offsetof(struct rl_options, group))

@@ -15,7 +15,8 @@ extern const struct rl_options rlb_options; /* those of a language that says not
 
 /*
  * Store one: a field of struct rl_options by its word in rl.json(5), or a flag of enum rl_open_flag
- * by its name in small letters ("huge_pages"). 0, or -EINVAL: `text` says what is wrong.
+ * by its name in small letters ("huge_pages"). 0; -EINVAL: `text` says what is wrong; 1: it is
+ * taken, and `text` is a warning for who said it.
  */
 int rlb_option_set(struct rl_options *o, const char *name, size_t len,
                    const struct rlb_value *value, char text[RLB_TEXT_SIZE]);

@@ -11,7 +11,6 @@ static const char *const verdicts[] = {"allowed", "denied", "never", "undecided"
 static const char *const reasons[] = {"limit", "ban", "exemption", "reserve", NULL};
 static const char *const ends[] = {"found", "listed", "no_address", "far", NULL};
 const char *const rlb_matches[] = {"key", "prefix", "network", NULL};
-const char *const rlb_on_full[] = {"reserve", "deny", "allow", "evict", NULL};
 
 /* With the sign of a system's error, which is not part of its name. */
 static const struct {

@@ -23,6 +23,6 @@ const char *rlb_why(int error, char text[RLB_WHY_SIZE]);
 /* The value of a word among `words`, which end with NULL; -EINVAL: it is none of them. */
 int rlb_word(const char *const *words, const char *word, unsigned long len);
 
-extern const char *const rlb_matches[], *const rlb_on_full[];
+extern const char *const rlb_matches[];
 
 #endif

@@ -301,7 +301,11 @@ static int
 set_option(void *to, const char *name, size_t len, const struct rlb_value *value,
            char text[RLB_TEXT_SIZE])
 {
-	return rlb_option_set(to, name, len, value, text);
+	int error = rlb_option_set(to, name, len, value, text);
+
+	if (error > 0)
+		warn("%s", text);
+	return error;
 }
 
 static void

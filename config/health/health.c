@@ -70,7 +70,6 @@ health_is_nearly_full(const struct health_area *area)
 static void
 add_rule(struct health_losses *sum, const uint64_t *counters)
 {
-	sum->evicted += counters[RL_COUNT_evicted];
 	sum->without_slot += counters[RL_COUNT_full_denied] + counters[RL_COUNT_full_allowed] +
 	                     counters[RL_COUNT_full_undecided] + counters[RL_COUNT_reserved];
 	sum->redefined += counters[RL_COUNT_redefined];

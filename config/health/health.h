@@ -47,7 +47,6 @@ bool health_is_nearly_full(const struct health_area *area);
 
 /* Requests that met a full table, and what else the rules' statistics tell, since they began. */
 struct health_losses {
-	uint64_t evicted;
 	uint64_t without_slot; /* decisions for keys that found none */
 	uint64_t redefined;    /* definitions that replaced a different one */
 	uint32_t nameless;     /* rules whose name is damaged */

@@ -13,6 +13,7 @@
 #define INTERVAL_MAX (86400 * RL_SECOND)
 
 static void read_mode(struct reader *, const struct field *, struct node, struct value *);
+static void read_on_full(struct reader *, const struct field *, struct node, struct value *);
 static void read_cells(struct reader *, const struct field *, struct node, struct value *);
 static void read_name(struct reader *, const struct field *, struct node, struct value *);
 
@@ -29,7 +30,7 @@ static const struct field segment_fields[] = {
 	{"bans", read_count, SEGMENT_BANS, 1, RL_BANS_MAX, NULL},
 	{"holders", read_count, SEGMENT_HOLDERS, 1, RL_HOLDERS_MAX, NULL},
 	{"events", read_count, SEGMENT_EVENTS, 0, RL_EVENTS_MAX, NULL},
-	{"on_full", read_word, SEGMENT_ON_FULL, 0, 0, on_full_names},
+	{"on_full", read_on_full, SEGMENT_ON_FULL, 0, 0, on_full_names},
 	{"cells", read_cells, SEGMENT_CELLS, 1, RL_CELLS_MAX, NULL},
 	{"reserves", read_count, SEGMENT_RESERVES, 1, RL_RESERVES_MAX, NULL},
 	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
@@ -83,6 +84,26 @@ read_mode(struct reader *reader, const struct field *field, struct node node, st
 	report_value(reader->report, CONFIG_ERROR, node.token,
 	             "expected permission bits such as \"0660\", with 6 for the owner, got %s",
 	             report_got(reader->report, node.token).text);
+}
+
+/* A word of before is taken for the usual one until the next release. */
+static void
+read_on_full(struct reader *reader, const struct field *field, struct node node,
+             struct value *values)
+{
+	const struct rl_field *listed =
+		rl_field_find(RL_OF_OPTIONS, field->name, strlen(field->name));
+	const char *word = json_string_value(node.json);
+	struct value value = {.token = node.token};
+
+	if (!word || rl_field_number(listed, word, strlen(word), &value.number) != 1) {
+		read_word(reader, field, node, values);
+		return;
+	}
+	value_set(reader, values, field->id, value);
+	report_value(reader->report, CONFIG_WARNING, node.token,
+	             "\"%s\" is gone, taken as \"%s\", and refused by the next release", word,
+	             listed->words[value.number]);
 }
 
 static void

@@ -8,7 +8,6 @@ const char *const on_full_names[] = {
 	[RL_FULL_RESERVE] = "reserve",
 	[RL_FULL_DENY] = "deny",
 	[RL_FULL_ALLOW] = "allow",
-	[RL_FULL_EVICT] = "evict",
 	NULL,
 };
 

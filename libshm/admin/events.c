@@ -29,7 +29,6 @@ enum seen {
 static const char *const names[] = {
 	[RL_EVENT_DENIED] = "denied",
 	[RL_EVENT_BANNED] = "banned",
-	[RL_EVENT_EVICTED] = "evicted",
 	[RL_EVENT_FULL] = "full",
 	[RL_EVENT_RESET] = "reset",
 	[RL_EVENT_CONFIGURED] = "configured",

@@ -116,15 +116,11 @@ rl_answered_without_counter(const struct rl_segment *s, int rule, const void *ke
 		report_banned(s, rule, key, key_len, hash, now_ns, r->retry_after_ns);
 }
 
-/* Remember what was charged, and its tier, if it had one and the key has its slot. */
+/* Remember the tier, if it had one and the key has its slot. */
 static void
 keep_last(const struct rl_part *p, enum rl_verdict verdict)
 {
-	if (p->slot.tag == 0)
-		return;
-	if (verdict == RL_ALLOWED)
-		rl_answered_keep_cost(p->segment, p->slot, p->cost);
-	if (p->tier == 0 || (verdict != RL_ALLOWED && verdict != RL_DENIED))
+	if (p->slot.tag == 0 || p->tier == 0 || (verdict != RL_ALLOWED && verdict != RL_DENIED))
 		return;
 	rl_rules_note_tiers(p->limit->row);
 	rl_record_keep_tier(p->segment, p->slot, p->tier);

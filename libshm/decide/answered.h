@@ -11,22 +11,6 @@
 #include "segment/record.h"
 #include "segment/stats.h"
 
-/* Remember what a charge has cost, if that is more than 1, where evictions ask for it. */
-static inline void
-rl_answered_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost)
-{
-	if (cost > 1 && slot.tag != 0 && s->geometry.on_full == RL_FULL_EVICT)
-		rl_record_keep_cost(s, slot, cost);
-}
-
-/* An item that its only limit has allowed, without a tier. */
-static inline __attribute__((always_inline)) void
-rl_answered_allowed(const struct rl_segment *s, int rule, struct rl_slot slot, uint32_t cost)
-{
-	rl_stats_add(s, rule, RL_COUNT_allowed);
-	rl_answered_keep_cost(s, slot, cost);
-}
-
 /*
  * A limit has said no to a key for the first time in a while: an event of it, if it is time for
  * one.

@@ -65,7 +65,7 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 	if (item->cost == 0)
 		return rl_part_lift_shadow(p, verdict);
 	if (verdict == RL_ALLOWED && p->tier == 0) {
-		rl_answered_allowed(p->segment, p->rule, p->slot, p->cost);
+		rl_stats_add(p->segment, p->rule, RL_COUNT_allowed);
 		return verdict;
 	}
 	verdict = rl_part_lift_shadow(p, verdict);

@@ -36,7 +36,6 @@ fill_no_place(const struct rl_part *p, uint64_t next_free_ns)
 		[RL_FULL_RESERVE] = RL_DENIED,
 		[RL_FULL_DENY] = RL_DENIED,
 		[RL_FULL_ALLOW] = RL_ALLOWED,
-		[RL_FULL_EVICT] = RL_UNDECIDED,
 	};
 	enum rl_verdict verdict = verdicts[p->segment->geometry.on_full];
 
@@ -61,7 +60,6 @@ answer_full(const struct rl_part *p, uint64_t next_free_ns)
 		[RL_FULL_RESERVE] = RL_COUNT_full_denied,
 		[RL_FULL_DENY] = RL_COUNT_full_denied,
 		[RL_FULL_ALLOW] = RL_COUNT_full_allowed,
-		[RL_FULL_EVICT] = RL_COUNT_full_undecided,
 	};
 
 	return answer_no_place(p, next_free_ns, counters[p->segment->geometry.on_full]);

@@ -312,9 +312,7 @@ answer_item(const struct request *q, size_t i)
 		            first < end ? q->decider[i] : NULL, &q->results[i], q->now_ns);
 		return;
 	}
-	rl_answered_allowed(first->segment, item->rule, first->slot, first->cost);
-	for (const struct rl_part *p = first + 1; p < end; p++)
-		rl_answered_keep_cost(p->segment, p->slot, p->cost);
+	rl_stats_add(first->segment, item->rule, RL_COUNT_allowed);
 }
 
 /* Look, and charge or deny. */

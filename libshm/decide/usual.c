@@ -98,7 +98,7 @@ rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, uint6
 	p.is_asked = result != NULL;
 	decided = plan_and_charge(&p);
 	if (decided == RL_ALLOWED)
-		rl_answered_allowed(p.segment, rule, slot, p.cost);
+		rl_stats_add(p.segment, rule, RL_COUNT_allowed);
 	else if (decided == RL_DENIED)
 		rl_answered_denied(&p, key, key_len);
 	return decided;

@@ -136,7 +136,7 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	}
 	if (!rl_atomic_cas16(rl_table_state(&s->table, slot.index), v.word, plan.next))
 		return RL_AGAIN;
-	rl_answered_allowed(s, rule, slot, (uint32_t)cost);
+	rl_stats_add(s, rule, RL_COUNT_allowed);
 	if (l->is_shared &&
 	    rl_share_wants_more(&u->quota, u->quota.capacity,
 	                        rl_decision_used(&plan.decision) + plan.decision.remaining,

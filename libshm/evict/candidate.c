@@ -46,19 +46,17 @@ rl_candidate_must_stay(const struct rl_candidate *c)
 
 uint64_t
 rl_candidate_share_of(struct rl *rl, struct rl_budget *budget, uint64_t now_ns,
-                      const struct rl_quota *quota, uint32_t cost, bool *admits,
                       struct rl_candidate *c)
 {
-	struct rl_quota q = *quota;
+	struct rl_quota q = c->quota;
 	struct rl_decision d;
 
 	rl_policy_share(&rl->segment, c->limit, now_ns, &q);
 	if (budget->left == 0 ||
-	    rl_view_peek(&rl->segment, &c->limit->limiter, &q, c->slot, cost, now_ns, budget,
-	                 &c->view, &d, NULL) != RL_SEEN ||
+	    rl_view_peek(&rl->segment, &c->limit->limiter, &q, c->slot, 1, now_ns, budget, &c->view,
+	                 &d, NULL) != RL_SEEN ||
 	    c->view.is_zero || d.limit == 0)
 		return UINT64_MAX;
-	*admits = d.admits;
 	return ((uint64_t)rl_decision_used(&d) << 32) / d.limit;
 }
 

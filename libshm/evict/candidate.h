@@ -25,12 +25,11 @@ bool rl_candidate_has_count(const struct rl_candidate *c);
 /* Are units of it in flight? */
 bool rl_candidate_is_held(const struct rl_candidate *c);
 
-/* Nothing to evict, or stale; or held: it would start anew with what is held still there. */
+/* Nothing that counts, or stale; or held: it would start anew with what is held still there. */
 bool rl_candidate_must_stay(const struct rl_candidate *c);
 
-/* The used share of what a quota admits, in 1/2^32; UINT64_MAX: unknown. */
+/* The used share of what its limit admits, in 1/2^32; UINT64_MAX: unknown. */
 uint64_t rl_candidate_share_of(struct rl *rl, struct rl_budget *budget, uint64_t now_ns,
-                               const struct rl_quota *quota, uint32_t cost, bool *admits,
                                struct rl_candidate *c);
 
 /* Free the slot as it was seen, and count that. False: it has changed. */

@@ -2,19 +2,16 @@
 /*
  * Frees a slot for a key whose 16 candidate slots are all used. In this order: a slot whose key has
  * outlived its window and the buffer; one that nobody has charged, which a killed process may have
- * left; and then, by on_full,
- *
- * evict    the slot of the key that has used the least share of its limit: least_used.c
- * reserve  that of a key whose rule has most of the 16, folded into its overflow counter:
- *          give_way.c. For one that can be counted in a slot alone, also one that need not be,
- *          while its rule has few such
+ * left; and then, where on_full is `reserve`, that of a key whose rule has most of the 16, folded
+ * into its overflow counter: give_way.c. For one that can be counted in a slot alone, also one that
+ * need not be, while its rule has few such.
  *
  * A key of which units are in flight is never evicted, nor a counter that has not expired.
  */
 #include "evict/evict.h"
 
 #include "evict/admit.h"
-#include "evict/on_full.h"
+#include "evict/give_way.h"
 #include "holder/units.h"
 
 /* Units that processes which have ended hold of it are given back: then it may be free to go. */
@@ -110,8 +107,6 @@ rl_evict_for(struct rl *rl, const struct rl_compiled *limit, const struct rl_can
 		eviction.is_freed =
 			is_settled(&c, candidates) || free_if_unused(rl, &c) || has_changed(rl, &c);
 	}
-	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_EVICT)
-		eviction.is_freed = rl_evict_least_used(rl, candidates, budget, now_ns);
 	if (!eviction.is_freed && rl->segment.geometry.on_full == RL_FULL_RESERVE)
 		eviction.is_freed =
 			rl_evict_give_way(rl, limit->rule, candidates, budget, now_ns) ||

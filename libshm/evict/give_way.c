@@ -5,9 +5,10 @@
  * its share by another, and within a rule nobody is evicted. What the key has used is folded into
  * its overflow counter before.
  */
+#include "evict/give_way.h"
+
 #include "algorithm/overflow_count.h"
 #include "evict/admit.h"
-#include "evict/on_full.h"
 #include "overflow/overflow.h"
 
 #define NO_RULE (-1)
@@ -42,22 +43,21 @@ count_of(const int rules[static RL_CANDIDATES], int rule)
 	return count;
 }
 
-/* The rule that has most of them, if a newcomer's has fewer by two at least; or NO_RULE. */
+/* The rule that has most of them, and more than so many; or NO_RULE. */
 static int
-longest_queue(const int rules[static RL_CANDIDATES], int newcomer)
+most_of(const int rules[static RL_CANDIDATES], unsigned most)
 {
-	unsigned most = count_of(rules, newcomer) + 1;
-	int longest = NO_RULE;
+	int of = NO_RULE;
 
 	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 		unsigned count = rules[i] == NO_RULE ? 0 : count_of(rules, rules[i]);
 
 		if (count > most) {
 			most = count;
-			longest = rules[i];
+			of = rules[i];
 		}
 	}
-	return longest;
+	return of;
 }
 
 /* Units in flight that nobody holds count nothing, and are in no overflow counter. */
@@ -99,13 +99,11 @@ find_least(struct rl *rl, const struct rl_candidates *candidates, const int rule
 	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
 		struct rl_candidate c;
 		uint64_t share;
-		bool admits;
 
 		if (rules[i] != rule || (*tried >> i & 1))
 			continue;
 		rl_candidate_inspect(rl, rl_table_candidate(candidates, i), &c);
-		share = can_give_way(&c) ? rl_candidate_share_of(rl, budget, now_ns, &c.quota, 1,
-		                                                 &admits, &c)
+		share = can_give_way(&c) ? rl_candidate_share_of(rl, budget, now_ns, &c)
 		                         : UINT64_MAX;
 		if (share != UINT64_MAX)
 			share = share_of_fold(&c, share);
@@ -117,24 +115,6 @@ find_least(struct rl *rl, const struct rl_candidates *candidates, const int rule
 	}
 	*tried |= 1u << found;
 	return found < RL_CANDIDATES;
-}
-
-/* The rule that has most that can give way; or NO_RULE. */
-static int
-most_of(const int rules[static RL_CANDIDATES])
-{
-	unsigned most = 0;
-	int of = NO_RULE;
-
-	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
-		unsigned count = rules[i] == NO_RULE ? 0 : count_of(rules, rules[i]);
-
-		if (count > most) {
-			most = count;
-			of = rules[i];
-		}
-	}
-	return of;
 }
 
 /* Fold the least used of a rule's, and free its slot. */
@@ -174,7 +154,7 @@ rl_evict_give_to_pinned(struct rl *rl, int newcomer, const struct rl_candidates 
 		own += rl_admit_is_pinned(&c, now_ns) && c.limit->rule == newcomer;
 	}
 	return own <= PINNED_FEW &&
-	       free_least(rl, candidates, rules, most_of(rules), budget, now_ns);
+	       free_least(rl, candidates, rules, most_of(rules, 0), budget, now_ns);
 }
 
 bool
@@ -185,5 +165,6 @@ rl_evict_give_way(struct rl *rl, int newcomer, const struct rl_candidates *candi
 
 	for (unsigned i = 0; i < RL_CANDIDATES; i++)
 		rules[i] = rule_at(rl, rl_table_candidate(candidates, i));
-	return free_least(rl, candidates, rules, longest_queue(rules, newcomer), budget, now_ns);
+	return free_least(rl, candidates, rules, most_of(rules, count_of(rules, newcomer) + 1),
+	                  budget, now_ns);
 }

@@ -163,11 +163,6 @@ bool rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
                          const struct rl_compiled *limit, uint64_t now_ns, struct rl_budget *budget,
                          struct rl_key_policy *policy, struct rl_quota *quota);
 
-/* What a limit admits the key of that name, where its rule has overrides; else false. */
-bool rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                               const struct rl_compiled *limit, uint64_t now_ns,
-                               struct rl_budget *budget, struct rl_quota *quota);
-
 /* Has the rule any overrides, in force, about to be, or for a time? */
 bool rl_policy_has_overrides(const struct rl_segment *s, int rule);
 

@@ -225,14 +225,3 @@ rl_policy_of_record(struct rl *rl, const struct rl_record_copy *copy,
 	}
 	return false;
 }
-
-bool
-rl_policy_quota_of_record(struct rl *rl, const struct rl_record_copy *copy,
-                          const struct rl_compiled *limit, uint64_t now_ns,
-                          struct rl_budget *budget, struct rl_quota *quota)
-{
-	struct rl_key_policy k;
-
-	return rl_policy_has_overrides(&rl->segment, limit->rule) &&
-	       rl_policy_of_record(rl, copy, limit, now_ns, budget, &k, quota);
-}

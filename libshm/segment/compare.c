@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "rl_fields.h"
 #include "segment/geometry.h"
 #include "segment/segment.h"
 
@@ -36,42 +37,59 @@ say_field(struct sentence *s, const char *field)
 	s->is_short = true;
 }
 
+/* No word is more than another. The default cannot be told from what was not asked for. */
 static void
-at_least(struct sentence *s, const char *field, uint64_t is, uint64_t asked)
+same_word(struct sentence *s, const struct rl_field *field, uint64_t is, uint64_t asked)
 {
-	if (is >= asked)
+	if (asked == field->usual || is == asked)
 		return;
-	say_field(s, field);
-	append(s, "%" PRIu64 ", and %" PRIu64 " were asked for", is, asked);
+	say_field(s, field->name);
+	append(s, "%s, and %s was asked for",
+	       is <= field->most ? field->words[is] : "none that there is",
+	       asked <= field->most ? field->words[asked] : "none that there is");
+}
+
+/* Names are not to be kept where that was asked for; what else is there does no harm. */
+static void
+none_of_it(struct sentence *s, const struct rl_field *field, uint64_t is)
+{
+	if (is == 0 || field->offset != offsetof(struct rl_options, key_bytes))
+		return;
+	say_field(s, field->name);
+	append(s, "%" PRIu64 ", and none were asked for", is);
 }
 
 static void
-names_kept(struct sentence *s, uint32_t is, uint32_t asked)
+compare_field(struct sentence *s, const struct rl_field *field, uint64_t is, uint64_t asked)
 {
-	if (asked != RL_KEY_BYTES_NONE) {
-		at_least(s, "key_bytes", is, asked);
-	} else if (is > 0) {
-		say_field(s, "key_bytes");
-		append(s, "%" PRIu32 ", and none were asked for", is);
+	if (field->words) {
+		same_word(s, field, is, asked);
+	} else if (field->none > 0 && asked == field->none) {
+		none_of_it(s, field, is);
+	} else if (field->marks & RL_FIELD_AT_LEAST && is < asked) {
+		say_field(s, field->name);
+		append(s, "%" PRIu64 ", and %" PRIu64 " were asked for", is, asked);
 	}
 }
 
-static const char *
-on_full_name(enum rl_on_full on_full)
+/* What a segment has, where its options are; 0 for none at all. */
+static struct rl_options
+options_of(const struct rl_info *info)
 {
-	static const char *const names[] = {"reserve", "deny", "allow", "evict"};
-
-	return on_full <= RL_FULL_EVICT ? names[on_full] : "none that there is";
-}
-
-/* None of them is more than another. The default cannot be told from what was not asked for. */
-static void
-same_on_full(struct sentence *s, enum rl_on_full is, enum rl_on_full asked)
-{
-	if (asked == RL_FULL_RESERVE || is == asked)
-		return;
-	say_field(s, "on_full");
-	append(s, "%s, and %s was asked for", on_full_name(is), on_full_name(asked));
+	return (struct rl_options){
+		.keys = (uint32_t)info->keys,
+		.ring = info->ring,
+		.key_bytes = info->key_bytes,
+		.rules = info->rules,
+		.overrides = info->overrides,
+		.bans = info->bans,
+		.holders = info->holders,
+		.on_full = info->on_full,
+		.buffer_ns = info->buffer_ns,
+		.cells = info->cells,
+		.reserves = info->reserves,
+		.events = info->events,
+	};
 }
 
 static void
@@ -87,25 +105,16 @@ int
 rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *text, size_t size)
 {
 	static const struct rl_options nothing;
+	const struct rl_options has = options_of(is);
+	const struct rl_field *field;
 	struct sentence s = {.to = text, .size = text ? size : 0};
 
 	if (!asked)
 		asked = &nothing;
 	if (s.size > 0)
 		text[0] = '\0';
-	at_least(&s, "keys", is->keys, asked->keys);
-	at_least(&s, "ring", is->ring, asked->ring);
-	names_kept(&s, is->key_bytes, asked->key_bytes);
-	at_least(&s, "rules", is->rules, asked->rules);
-	at_least(&s, "overrides", is->overrides, asked->overrides);
-	at_least(&s, "bans", is->bans, asked->bans);
-	at_least(&s, "holders", is->holders, asked->holders);
-	same_on_full(&s, is->on_full, asked->on_full);
-	at_least(&s, "buffer_ns", is->buffer_ns, asked->buffer_ns);
-	at_least(&s, "cells", is->cells, asked->cells);
-	at_least(&s, "reserves", is->reserves, asked->reserves);
-	if (asked->events != RL_EVENTS_NONE)
-		at_least(&s, "events", is->events, asked->events);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		compare_field(&s, field, rl_field_get(field, &has), rl_field_get(field, asked));
 	for_cluster(&s, is->is_clustered, asked->flags);
 	return s.is_short ? RL_ELESS : 0;
 }

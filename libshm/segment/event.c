@@ -23,23 +23,21 @@ reported_of(enum rl_event_kind kind)
 		return 0;
 	case RL_EVENT_BANNED:
 		return 1;
-	case RL_EVENT_EVICTED:
-		return 2;
 	case RL_EVENT_FULL:
-		return 3;
+		return 2;
 	case RL_EVENT_RESET:
 	case RL_EVENT_HOST_JOINED:
 	case RL_EVENT_HOST_GONE:
-		return 4;
+		return 3;
 	case RL_EVENT_BAN_SET:
 	case RL_EVENT_BAN_LIFTED:
 	case RL_EVENT_EXEMPTION_SET:
 	case RL_EVENT_ORDER:
 	case RL_EVENT_OVERRIDE_SET:
 	case RL_EVENT_OVERRIDE_LIFTED:
-		return 5;
+		return 4;
 	default:
-		return 6;
+		return 5;
 	}
 }
 

@@ -8,8 +8,10 @@
 #include "shared/reserved.h"
 #include "table/table.h"
 
-#define RESERVE_PART 7     /* of the table's memory, by default */
-#define LIMITS_PER_RULE 16 /* eight in force, and as many that are to come */
+#define RESERVE_PART 7                    /* of the table's memory, by default */
+#define RESERVE_SLOT 128                  /* bytes for each slot of a small table */
+#define RESERVE_SMALL (UINT64_C(4) << 20) /* and no more of these */
+#define LIMITS_PER_RULE 16                /* eight in force, and as many that are to come */
 
 _Static_assert(RL_RULES_MAX <= RL_LIMIT_ROWS_MAX, "each rule can have a limit");
 
@@ -110,7 +112,7 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 	       within(g->limits, 1, RL_LIMIT_ROWS_MAX) &&
 	       within(g->override_slots, 1, RL_SLOTS_PER_ENTRY * RL_OVERRIDES_MAX) &&
 	       within(g->ban_slots, 1, RL_SLOTS_PER_ENTRY * RL_BANS_MAX) &&
-	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_EVICT &&
+	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
 	       has_valid_overflow(g) && g->huge_pages <= 1 &&
 	       within(g->holders, 1, RL_HOLDERS_MAX) && g->events <= RL_EVENTS_MAX &&
 	       g->buffer_ns <= RL_BUFFER_MAX;
@@ -133,17 +135,33 @@ stripes_here(void)
 	return cpus > RL_STRIPES_MAX ? RL_STRIPES_MAX : (uint32_t)cpus;
 }
 
+static uint64_t
+lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /*
- * As many overflow counters as a seventh of the table's memory has for all sets, so far as that
- * makes a power of two: the table being what a key with a slot takes. At least RL_CELLS_MIN.
+ * A crowd of strangers is as large beside a small table as beside a large one. So to small ones the
+ * overflow area is more than to those whose seventh is 4 MiB, from 170,000 keys on.
  */
+static uint64_t
+overflow_bytes_for(const struct rl_geometry *g)
+{
+	uint64_t slots = (uint64_t)g->buckets * RL_BUCKET_SLOTS;
+	uint64_t slot = sizeof(struct rl_bucket) / RL_BUCKET_SLOTS + g->ring * sizeof(uint64_t) +
+	                g->record_bytes;
+	uint64_t part = slot * slots / RESERVE_PART;
+	uint64_t small = lesser(slots * RESERVE_SLOT, RESERVE_SMALL);
+
+	return part > small ? part : small;
+}
+
+/* As many as that is for all sets, so far as it makes a power of two. At least RL_CELLS_MIN. */
 static uint32_t
 cells_for(const struct rl_geometry *g)
 {
-	uint64_t slot = sizeof(struct rl_bucket) / RL_BUCKET_SLOTS + g->ring * sizeof(uint64_t) +
-	                g->record_bytes;
-	uint64_t most = slot * g->buckets * RL_BUCKET_SLOTS / RESERVE_PART /
-	                (g->reserves * sizeof(struct rl_u128));
+	uint64_t most = overflow_bytes_for(g) / (g->reserves * sizeof(struct rl_u128));
 	uint32_t cells = RL_CELLS_MIN;
 
 	while (cells < RL_CELLS_MAX && 2 * (uint64_t)cells <= most)

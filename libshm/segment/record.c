@@ -18,8 +18,6 @@
 #define ALL_LAST RL_RECORD_ALL_LAST
 #define RECENT_LAST 10 /* its nine bits end there, at some 30 million */
 #define LENGTHS_MASK UINT64_C(0xffffffff)
-#define COST_SHIFT 28
-#define COST_MASK (UINT64_C(0x1ff) << COST_SHIFT)
 #define NEWEST_MASK RL_RECORD_SPAN_MASK
 #define SPANS_A_MINUTE 6
 #define TRIES 64
@@ -213,42 +211,6 @@ rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t ca
 	uint64_t *last = &rl_segment_record(s, slot.index)->last;
 
 	keep(last, RL_RECORD_TIER_MASK, capacity);
-}
-
-/* Up to 15 exactly, then with four bits behind the first, rounded up: 28 bits in 9. */
-static uint64_t
-pack_cost(uint32_t cost)
-{
-	unsigned low = 0;
-
-	while (cost >> low >= 32)
-		low++;
-	if (cost < 16)
-		return cost;
-	return ((uint64_t)low << 4) + (cost >> low) + ((cost & ((UINT32_C(1) << low) - 1)) != 0);
-}
-
-static uint32_t
-unpack_cost(uint64_t packed)
-{
-	unsigned low = packed < 32 ? 0 : (unsigned)(packed >> 4) - 1;
-
-	return (uint32_t)(low == 0 ? packed : (packed - ((uint64_t)low << 4)) << low);
-}
-
-void
-rl_record_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost)
-{
-	keep(&rl_segment_record(s, slot.index)->last, COST_MASK, pack_cost(cost) << COST_SHIFT);
-}
-
-uint32_t
-rl_record_cost(const struct rl_segment *s, uint64_t slot)
-{
-	uint64_t last = rl_atomic_load_relaxed(&rl_segment_record(s, slot)->last);
-	uint32_t cost = unpack_cost((last & COST_MASK) >> COST_SHIFT);
-
-	return cost > 0 ? cost : 1;
 }
 
 uint32_t

@@ -103,21 +103,12 @@ void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
  * Nothing ties this word to the slot's tag. A process may store it late, after the slot has become
  * another key's, and a slow claimer may clear what a faster one has stored. So the word may be
  * another key's, or missing, until the key's next request with a tier. It decides about no request.
- * Tools may show the wrong limit by it. An eviction judges a key by its limit without a tier, and
- * by that with the tier: whatever the word says, it may keep a key that it would have evicted,
- * never the reverse.
+ * Tools may show the wrong limit by it.
  */
 void rl_record_keep_tier(const struct rl_segment *s, struct rl_slot slot, uint32_t capacity);
 
 /* The capacity that was kept; 0: none. */
 uint32_t rl_record_tier(const struct rl_segment *s, uint64_t slot);
-
-/*
- * The same of the cost of its last charge that was more than 1, rounded up by a sixteenth at most;
- * 1: none was. Kept where keys are evicted (RL_FULL_EVICT) alone.
- */
-void rl_record_keep_cost(const struct rl_segment *s, struct rl_slot slot, uint32_t cost);
-uint32_t rl_record_cost(const struct rl_segment *s, uint64_t slot);
 
 /*
  * Of a record that may be no name: not less than what rl_record_denials() says, and the bytes that

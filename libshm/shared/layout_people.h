@@ -82,7 +82,7 @@ struct rl_event_entry {
 struct rl_record {
 	uint64_t check;
 	uint64_t lengths; /* whole key:16 | kept:16 | denials:20 | ten seconds:3 | of these:9 */
-	uint64_t last;    /* tier:28, 0 none | cost:9, 0 one | ten seconds:24 | limit:3: record.h */
+	uint64_t last;    /* tier:28, 0 none | free:9 | ten seconds:24 | free:3: record.h */
 	uint64_t bytes[]; /* NUL-padded */
 };
 

@@ -24,7 +24,7 @@ print_reserve(const struct rl_options *o)
 	if (o->cells > 0)
 		printf("cells      %" PRIu32 "\n", o->cells);
 	else
-		puts("cells      what fits a seventh of the table");
+		puts("cells      what fits a seventh of the table, or 4 MiB");
 	printf("reserves   %" PRIu32 "\n", o->reserves);
 }
 

@@ -309,8 +309,8 @@ say_reserved(struct doctor *doctor, const uint64_t total[RL_COUNTERS])
 void
 check_full(struct doctor *doctor)
 {
-	static const enum rl_counter full[] = {RL_COUNT_evicted, RL_COUNT_full_denied,
-	                                       RL_COUNT_full_allowed, RL_COUNT_full_undecided};
+	static const enum rl_counter full[] = {RL_COUNT_full_denied, RL_COUNT_full_allowed,
+	                                       RL_COUNT_full_undecided};
 	struct counts counts = counts_read(doctor->rl, RL_ANY_RULE);
 	uint64_t total[RL_COUNTERS], sum = 0;
 	bool is_said;
@@ -327,10 +327,10 @@ check_full(struct doctor *doctor)
 	}
 	doctor_say(doctor, DOCTOR_FINDING,
 	           "what a key was denied or forgiven then was not its limit's doing",
-	           "the table was full for %" PRIu64 " requests: %" PRIu64 " evicted, %" PRIu64
-	           " denied, %" PRIu64 " allowed, %" PRIu64 " undecided",
-	           sum, total[RL_COUNT_evicted], total[RL_COUNT_full_denied],
-	           total[RL_COUNT_full_allowed], total[RL_COUNT_full_undecided]);
+	           "the table was full for %" PRIu64 " requests: %" PRIu64 " denied, %" PRIu64
+	           " allowed, %" PRIu64 " undecided",
+	           sum, total[RL_COUNT_full_denied], total[RL_COUNT_full_allowed],
+	           total[RL_COUNT_full_undecided]);
 	doctor_mend_table(doctor, "");
 }
 

@@ -2,6 +2,8 @@
 
 #include "dump/dump_size.h"
 
+#include <rl_fields.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/output.h"
@@ -76,10 +78,12 @@ json_read_count32(const json_t *object, const char *name, uint32_t most, uint32_
 static bool
 read_options(const json_t *size, struct rl_options *o)
 {
-	const char *on_full = json_string_value(json_object_get(size, "on_full"));
-	int which = on_full ? name_find(on_full_names, on_full) : -1;
+	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, "on_full", 7);
+	const char *on_full = json_string_value(json_object_get(size, field->word));
+	uint64_t which;
 
-	if (which < 0 || !json_read_count32(size, "keys", UINT32_MAX, &o->keys) ||
+	if (!on_full || rl_field_number(field, on_full, strlen(on_full), &which) < 0 ||
+	    !json_read_count32(size, "keys", UINT32_MAX, &o->keys) ||
 	    !json_read_count32(size, "ring", RL_RING_MAX, &o->ring) ||
 	    !json_read_count32(size, "key_bytes", RL_KEY_MAX, &o->key_bytes) ||
 	    !json_read_count32(size, "rules", RL_RULES_MAX, &o->rules) ||

@@ -247,8 +247,8 @@ decide_group(struct run *run, size_t first, size_t keys)
 static bool
 check_places(const struct candidate *candidate)
 {
-	static const enum rl_counter full[] = {RL_COUNT_evicted, RL_COUNT_full_denied,
-	                                       RL_COUNT_full_allowed, RL_COUNT_full_undecided};
+	static const enum rl_counter full[] = {RL_COUNT_full_denied, RL_COUNT_full_allowed,
+	                                       RL_COUNT_full_undecided};
 	uint64_t counters[RL_COUNTERS];
 
 	rl_stats(candidate->rl, candidate->id, counters, RL_COUNTERS);

@@ -69,8 +69,7 @@ is_change(const struct rl_event *event)
 static bool
 is_of_limit(const struct rl_event *event)
 {
-	return event->kind == RL_EVENT_DENIED || event->kind == RL_EVENT_EVICTED ||
-	       event->kind >= RL_EVENT_OVERRIDE_SET;
+	return event->kind == RL_EVENT_DENIED || event->kind >= RL_EVENT_OVERRIDE_SET;
 }
 
 static const char *

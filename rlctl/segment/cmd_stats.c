@@ -113,11 +113,11 @@ print_rates(struct rates *rates, const struct rule_counts *rule, uint64_t at_ns,
 {
 	static const enum rl_counter shown[] = {RL_COUNT_allowed, RL_COUNT_denied,
 	                                        RL_COUNT_undecided, RL_COUNT_inserted,
-	                                        RL_COUNT_evicted};
+	                                        RL_COUNT_folded};
 
 	if (rates->lines++ % HEADER_LINES == 0)
 		printf("%-19s  %9s  %9s  %9s  %9s  %9s  %s\n", "UTC", "allowed", "denied",
-		       "undecided", "inserted", "evicted", "rule");
+		       "undecided", "inserted", "folded", "rule");
 	fputs(time_format(at_ns, false).text, stdout);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
 		printf("  %9s", rate_format(values[shown[i]], span_ns).text);

@@ -137,8 +137,8 @@ put_fields(FILE *to, const struct events *e, const struct reporting *t)
 	        "\nPRIORITY=%d\nSYSLOG_IDENTIFIER=rld\nRL_EVENT=%s\nRL_SEGMENT=%s\nRL_RULE=%s\n"
 	        "RL_LIMIT=%u\nRL_ONE_IN=%" PRIu32 "\nRL_TIME_NS=%" PRIu64 "\nRL_RETRY_NS=%" PRIu64
 	        "\n",
-	        event->kind >= RL_EVENT_EVICTED ? LOG_NOTICE : LOG_INFO, t->name, e->segment,
-	        t->rule, event->limit + 1, event->one_in, event->time_ns, event->retry_after_ns);
+	        event->kind >= RL_EVENT_FULL ? LOG_NOTICE : LOG_INFO, t->name, e->segment, t->rule,
+	        event->limit + 1, event->one_in, event->time_ns, event->retry_after_ns);
 	if (RL_EVENT_IS_CHANGE(event->kind))
 		fprintf(to, "RL_UID=%u\n", (unsigned)event->author);
 	if (event->capacity > 0)

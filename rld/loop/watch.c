@@ -14,13 +14,10 @@ static const struct {
 	enum rl_counter counter;
 	const char *text, *remedy;
 } warnings[] = {
-	{RL_COUNT_evicted,
-         "keys lost their count to make room for others: they may use their limit again",
-         MORE_KEYS},
 	{RL_COUNT_full_denied, "requests were denied because their key found no slot", MORE_KEYS},
 	{RL_COUNT_full_allowed, "requests were allowed uncounted because their key found no slot",
          MORE_KEYS},
-	{RL_COUNT_full_undecided, "requests got no decision because no key could be evicted",
+	{RL_COUNT_full_undecided, "requests got no decision because a counter found no slot",
          MORE_KEYS},
 	{RL_COUNT_reserved,
          "decisions were for keys without a slot, counted together with others: none is admitted "

@@ -58,8 +58,6 @@ put_configuration(json_t *health, const struct report *report, const struct rl_i
 static void
 put_losses(json_t *health, const struct health_losses *losses)
 {
-	put(health, losses->evicted == 0 ? "ok" : "warn",
-	    "%llu keys were evicted since the rules began", (unsigned long long)losses->evicted);
 	put(health, losses->without_slot == 0 ? "ok" : "warn",
 	    "%llu decisions were for keys that found no slot since the rules began",
 	    (unsigned long long)losses->without_slot);

@@ -467,7 +467,7 @@ const command_rec directives[] = {
 	AP_INIT_TAKE_ARGV("RLSegment", set_segment, NULL, RSRC_CONF,
                           "NAME [keys=N] [ring=N] [key_bytes=N] [rules=N] [overrides=N] [bans=N] "
                           "[holders=N] [cells=N] [reserves=N] [events=N] "
-                          "[buffer=DURATION] [on_full=reserve|deny|allow|evict] [mode=OCTAL] "
+                          "[buffer=DURATION] [on_full=reserve|deny|allow] [mode=OCTAL] "
                           "[group=NAME|off] "
                           "[existing] [huge_pages] [populate]: the segment that counts"),
 	AP_INIT_TAKE_ARGV(

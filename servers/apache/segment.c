@@ -5,6 +5,10 @@
 
 #include <apr_strings.h>
 #include <grp.h>
+#include <http_log.h>
+#include <rl_fields.h>
+
+APLOG_USE_MODULE(rl);
 
 static const struct {
 	const char *name;
@@ -54,20 +58,19 @@ read_or_none(const char *text, uint64_t most, uint32_t none, uint32_t *to)
 static int
 read_full(const char *text, enum rl_on_full *on_full)
 {
-	static const struct {
-		const char *word;
-		enum rl_on_full on_full;
-	} words[] = {{"reserve", RL_FULL_RESERVE},
-	             {"deny", RL_FULL_DENY},
-	             {"allow", RL_FULL_ALLOW},
-	             {"evict", RL_FULL_EVICT}};
+	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, "on_full", 7);
+	uint64_t number;
+	int error = rl_field_number(field, text, strlen(text), &number);
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(text, words[i].word) == 0) {
-			*on_full = words[i].on_full;
-			return 1;
-		}
-	return 0;
+	if (error < 0)
+		return 0;
+	if (error > 0)
+		ap_log_error(APLOG_MARK, APLOG_WARNING, 0, NULL,
+		             "RLSegment: on_full=%s is gone, taken as %s, and refused by the next "
+		             "release",
+		             text, field->words[number]);
+	*on_full = (enum rl_on_full)number;
+	return 1;
 }
 
 /* Octal, as chmod(1) reads it. */

@@ -3,6 +3,7 @@
 #include "ngx_rl.h"
 
 #include <grp.h>
+#include <rl_fields.h>
 
 /* rl_segment: numbers, by the names of rl.json(5). */
 static const struct {
@@ -55,18 +56,21 @@ segment_number_or_none(const ngx_str_t *text, uint64_t most, uint32_t none, uint
 }
 
 static ngx_int_t
-segment_on_full(const ngx_str_t *text, struct rl_options *options)
+segment_on_full(ngx_conf_t *cf, const ngx_str_t *text, struct rl_options *options)
 {
-	static const char *const words[] = {"reserve", "deny", "allow", "evict"};
+	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, "on_full", 7);
+	uint64_t number;
+	int error = rl_field_number(field, (const char *)text->data, text->len, &number);
 
-	for (unsigned i = 0; i < 4; i++) {
-		if (text->len == ngx_strlen(words[i]) &&
-		    ngx_strncmp(text->data, words[i], text->len) == 0) {
-			options->on_full = (enum rl_on_full)i;
-			return NGX_OK;
-		}
-	}
-	return NGX_ERROR;
+	if (error < 0)
+		return NGX_ERROR;
+	if (error > 0)
+		ngx_conf_log_error(NGX_LOG_WARN, cf, 0,
+		                   "rl_segment: on_full=%V is gone, taken as %s, and refused by "
+		                   "the next release",
+		                   text, field->words[number]);
+	options->on_full = (enum rl_on_full)number;
+	return NGX_OK;
 }
 
 static ngx_int_t
@@ -121,7 +125,7 @@ segment_flag(const ngx_str_t *word, struct rl_options *options)
 }
 
 static ngx_int_t
-segment_word(const ngx_str_t *word, struct ngx_rl_segment *segment)
+segment_word(ngx_conf_t *cf, const ngx_str_t *word, struct ngx_rl_segment *segment)
 {
 	ngx_int_t rc = segment_number(word, &segment->options);
 	ngx_str_t text;
@@ -135,7 +139,7 @@ segment_word(const ngx_str_t *word, struct ngx_rl_segment *segment)
 		return segment_number_or_none(&text, RL_EVENTS_MAX, RL_EVENTS_NONE,
 		                              &segment->options.events);
 	if (ngx_rl_option(word, "on_full", &text))
-		return segment_on_full(&text, &segment->options);
+		return segment_on_full(cf, &text, &segment->options);
 	if (ngx_rl_option(word, "mode", &text))
 		return segment_mode(&text, &segment->options);
 	if (ngx_rl_option(word, "group", &text))
@@ -169,7 +173,7 @@ ngx_rl_segment_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
 		return "is duplicate";
 	segment->name = words[1];
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
-		if (segment_word(&words[i], segment) != NGX_OK)
+		if (segment_word(cf, &words[i], segment) != NGX_OK)
 			return ngx_rl_bad_word(cf, &words[i]);
 	wrong = wrong_reserve(&segment->options);
 	if (wrong != NULL)

@@ -10,8 +10,8 @@
 #define OPERATIONS 100000
 #define KEYS 750000
 #define STEPS 5
-#define LANES (STEPS + 4) /* past the steps: a new key finds no slot */
-#define TABLES (STEPS + 2)
+#define LANES (STEPS + 3) /* past the steps: a new key finds no slot */
+#define TABLES (STEPS + 1)
 
 #define WINDOW (3600 * RL_SECOND)
 
@@ -122,11 +122,10 @@ bench_fill(struct bench *bench)
 		const char *id, *label;
 		struct walk *walk;
 	} full[LANES - STEPS] = {
-		{"evict", "no slot left: a new key evicts the least used", &table[STEPS].walk},
 		{"deny", "no slot left: a new key is denied, as on_full says",
 	         &table[STEPS - 1].walk},
 		{"overflow", "no slot left: a new key is counted in an overflow counter",
-	         &table[STEPS + 1].walk},
+	         &table[STEPS].walk},
 		{"fold", "no slot left: a key of another rule gives way", &others},
 	};
 
@@ -135,9 +134,8 @@ bench_fill(struct bench *bench)
 		lanes[i] =
 			(struct lane){table[i].id, table[i].label, ask_in_order, &table[i], n, 0};
 	}
-	make(&table[STEPS], keys, 100, RL_FULL_EVICT);
-	make(&table[STEPS + 1], keys, 100, RL_FULL_RESERVE);
-	others = table[STEPS + 1].walk;
+	make(&table[STEPS], keys, 100, RL_FULL_RESERVE);
+	others = table[STEPS].walk;
 	others.rule = bench_define(others.rl, "others", &hour);
 	others.next = 0;
 	for (int i = 0; i < LANES - STEPS; i++)

@@ -702,17 +702,17 @@ configure_large() {
 	exits 0
 }
 
-@test "rld: keys that are evicted are told of" {
-	configure '"keys": 1, "on_full": "evict"'
+@test "rld: keys that find no slot are told of" {
+	configure '"keys": 1, "on_full": "deny"'
 	start
 	keys=()
 	for i in $(seq 200); do
 		keys+=("key$i=1")
 	done
 	fill login 5 2592000000 0 "${keys[@]}"
-	eventually has_logged 'keys lost their count to make room for others'
+	eventually has_logged 'requests were denied because their key found no slot'
 	eventually has_logged 'some keys will find none'
-	[ "$(grep -c 'lost their count' "$log")" -eq 1 ]
+	[ "$(grep -c 'their key found no slot' "$log")" -eq 1 ]
 }
 
 @test "rld: what another process configures leaves a trace in the log" {

@@ -88,7 +88,7 @@ teardown() {
 	grep -qE '^allowed +11 ' <<<"$output"
 	grep -qE '^denied +4 ' <<<"$output"
 	grep -qE '^inserted +4 ' <<<"$output"
-	says_not evicted
+	says_not full_denied
 }
 
 @test "status: allowed and denied are shown even when zero" {
@@ -122,7 +122,7 @@ teardown() {
 	are on_full '"reserve"'
 	are huge_pages false
 	are huge_bytes 0
-	are evicted 0
+	are folded 0
 	[ "$(values created_ns)" -gt 1700000000000000000 ]
 }
 

@@ -14,8 +14,7 @@
 
 /*
  * What is promised has room for the chance of the hash: which of the few users that come most often
- * have a slot. On the reduced scale these count for more, and it is asked with 16,384 overflow
- * counters a set, an eighth of that; the full one with as many as there are by default.
+ * have a slot. On the reduced scale these count for more.
  */
 static const struct attack attacks[] = {
 	{"one-shot, the users' rule", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, USERS,
@@ -25,9 +24,9 @@ static const struct attack attacks[] = {
 	{"pinned, another rule, 5 in 600 s", ATTACK_PIN, ATTACK_TEXT, .rate = 10000, .rules = 1,
          .capacity = 5, USERS, .most = {{0.5, 1.5}, {1, 1}}},
 	{"pinned, the users' rule", ATTACK_PIN, ATTACK_TEXT, .rate = 20000, USERS,
-         .most = {{5, 1}, {1, 1}}},
+         .most = {{0.5, 1}, {1, 1}}},
 	{"65,536 keys in turns, the users' rule", ATTACK_ROTATE, ATTACK_TEXT, .rate = 50000,
-         .rotating = 65536, USERS, .most = {{5, 1}, {1, 1}}},
+         .rotating = 65536, USERS, .most = {{0.5, 1}, {1, 1}}},
 	{"one /48, random /64s", ATTACK_ONCE, ATTACK_48, .rate = 10000, USERS,
          .most = {{0.1, 0.1}, {1, 1}}},
 	{"one /32, random /64s", ATTACK_ONCE, ATTACK_32, .rate = 10000, USERS,
@@ -35,7 +34,7 @@ static const struct attack attacks[] = {
 	{"one IPv4 /16 in turns", ATTACK_ROTATE, ATTACK_16, .rate = 50000, .rotating = 65536, USERS,
          .most = {{0.5, 2}, {1, 1}}},
 	{"65,536 IPv4 addresses all over in turns", ATTACK_ROTATE, ATTACK_BOTNET, .rate = 50000,
-         .rotating = 65536, USERS, .most = {{5, 1}, {1, 1}}},
+         .rotating = 65536, USERS, .most = {{0.5, 1}, {1, 1}}},
 	{"eight other rules, 1 in 600 s", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000, .rules = 8,
          .capacity = 1, USERS, .most = {{4, 10}, {1, 1}}},
 	{"no attack, 100,000 users", ATTACK_ONCE, ATTACK_TEXT, .users = 100000, .user_rate = 5000,
@@ -44,20 +43,20 @@ static const struct attack attacks[] = {
          .capacity = 1, .alone_s = 30, USERS, .most = {{0.5, 0.5}, {1, 1}}},
 	{"2, there before the users, of 5 each", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000,
          .rules = 1, .capacity = 1, .alone_s = 30, .users = 20000, .user_rate = 2000,
-         .user_capacity = 5, .most = {{2, 3}, {1, 1}}},
+         .user_capacity = 5, .most = {{1, 1}, {1, 1}}},
 	{"10, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000, .rules = 8,
-         .capacity = 1, .alone_s = 30, USERS, .most = {{8, 12}, {1, 1}}},
+         .capacity = 1, .alone_s = 30, USERS, .most = {{5, 12}, {1, 1}}},
 	{"10, there before the users, of 5 each", ATTACK_ONCE, ATTACK_TEXT, .rate = 20000,
          .rules = 8, .capacity = 1, .alone_s = 30, .users = 20000, .user_rate = 2000,
-         .user_capacity = 5, .most = {{45, 28}, {1, 1}}},
+         .user_capacity = 5, .most = {{15, 20}, {1, 1}}},
 	{"one-shot, the users' rule, of even users", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000,
          EVEN_USERS, .most = {{0.5, 0.5}, {1, 1}}},
 	{"16, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000, .alone_s = 60,
-         EVEN_USERS, .most = {{5, 0.5}, {1, 1}}},
+         EVEN_USERS, .most = {{0.5, 0.5}, {1, 1}}},
 	{"16, 40,000 a second", ATTACK_ONCE, ATTACK_TEXT, .rate = 40000, EVEN_USERS,
          .most = {{1, 1}, {1, 1}}},
 	{"18, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 40000, .alone_s = 60,
-         EVEN_USERS, .most = {{80, 1}, {1, 1}}},
+         EVEN_USERS, .most = {{1, 1}, {1, 1}}},
 	{"16, of IPv4 addresses all over", ATTACK_ONCE, ATTACK_BOTNET, .rate = 10000, EVEN_USERS,
          .most = {{0.5, 0.5}, {1, 1}}},
 };

@@ -60,7 +60,6 @@ struct totals {
 	uint64_t early; /* denied when they came back */
 	uint64_t strangers;
 	uint64_t folded;
-	uint64_t evicted;
 	uint64_t damaged; /* segments */
 };
 
@@ -333,7 +332,6 @@ run_one(uint64_t seed, const struct arguments *a, struct totals *totals)
 		step(r);
 	totals->strangers += world_counter(&r->world, RL_COUNT_reserved);
 	totals->folded += world_counter(&r->world, RL_COUNT_folded);
-	totals->evicted += world_counter(&r->world, RL_COUNT_evicted);
 	totals->damaged += (unsigned)world_is_damaged(&r->world, r->now_ns);
 	world_close(&r->world);
 }
@@ -365,10 +363,9 @@ run_all(const struct arguments *a)
 	for (uint64_t i = 0; t.requests < a->requests || i < a->times; i++)
 		(a->is_traced ? run_traced : run_one)(a->times > 0 ? a->seed : a->seed + i, a, &t);
 	printf("%" PRIu64 " requests, %" PRIu64 " admitted, %" PRIu64 " of strangers, %" PRIu64
-	       " keys folded, %" PRIu64 " evicted; %" PRIu64 " over-admissions, %" PRIu64
-	       " undecided, %" PRIu64 " came back too early\n",
-	       t.requests, t.admitted, t.strangers, t.folded, t.evicted, t.over, t.undecided,
-	       t.early);
+	       " keys folded; %" PRIu64 " over-admissions, %" PRIu64 " undecided, %" PRIu64
+	       " came back too early\n",
+	       t.requests, t.admitted, t.strangers, t.folded, t.over, t.undecided, t.early);
 	return t.over > 0 || t.early > 0 || t.damaged > 0 ||
 	       (a->on_full == RL_FULL_RESERVE && t.undecided > 0);
 }
@@ -381,7 +378,7 @@ usage(FILE *file)
 	      "\n"
 	      "Random requests to tiny segments that are full, beside an exact log of each key.\n"
 	      "\n"
-	      "  --on-full POLICY   evict, deny, allow or reserve, which is the default\n"
+	      "  --on-full POLICY   deny, allow or reserve, which is the default\n"
 	      "  --seed N           of the first run; each has its own\n"
 	      "  --requests N       in all; 1000000\n"
 	      "  --times N          only the run of the seed, so often\n"
@@ -410,7 +407,7 @@ parse_policy(const char *word)
 	int on_full = world_on_full(word);
 
 	if (on_full < 0)
-		errx(2, "%s: evict, deny, allow or reserve", word);
+		errx(2, "%s: deny, allow or reserve", word);
 	return (enum rl_on_full)on_full;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What users and attackers of a full table get, by what it does when it is full: evict, deny,
- * allow, reserve. Each policy is the library itself, in a private segment, asked in virtual time.
+ * What users and attackers of a full table get, by what it does when it is full: deny, allow,
+ * reserve. Each policy is the library itself, in a private segment, asked in virtual time.
  *
  * Users come at a steady rate, Zipf by their number, or all equally often. After a minute the
  * attack begins, and for three minutes all is measured; or the attack is alone for half a minute,
@@ -15,8 +15,8 @@
  * - of users, by what the policy has admitted. A request that the policy admits and this one does
  *   not was forgotten something: in percent of all requests.
  *
- * The full scale has 32,768 places and as many overflow counters as a segment has by default, the
- * reduced one, and its users and rates, an eighth of them.
+ * The full scale is the table that a segment has by default, the reduced one, and its users and
+ * rates, an eighth of it.
  */
 #include <err.h>
 #include <getopt.h>
@@ -31,7 +31,6 @@
 #include "dice.h"
 #include "rl_admin.h"
 
-#define PLACES 32768
 #define REDUCED 8 /* times fewer of all */
 #define QUIET_S 60
 #define MEASURED_S 180
@@ -39,7 +38,6 @@
 #define START_NS (UINT64_C(1700000000) * RL_SECOND / (600 * RL_SECOND) * (600 * RL_SECOND))
 
 static const char *const policies[] = {
-	[RL_FULL_EVICT] = "evict",
 	[RL_FULL_DENY] = "deny",
 	[RL_FULL_ALLOW] = "allow",
 	[RL_FULL_RESERVE] = "reserve",
@@ -135,24 +133,18 @@ window_admits(struct window *w, const struct rl_limit *l, uint64_t now_ns)
 	return used < l->capacity;
 }
 
-/* The largest number of keys that this many places are for. */
 static struct rl *
 open_segment(const struct arguments *a, enum rl_on_full on_full)
 {
-	struct rl_options o = {.cells = on_full == RL_FULL_RESERVE ? a->cells / a->divisor : 0,
+	struct rl_options o = {.keys = RL_KEYS_DEFAULT / a->divisor,
+	                       .cells = on_full == RL_FULL_RESERVE ? a->cells / a->divisor : 0,
 	                       .ring = SUB_BUCKETS,
 	                       .on_full = on_full,
 	                       .rules = 16};
-	struct rl_info info;
 	struct rl *rl;
 
-	for (o.keys = PLACES / a->divisor;; o.keys -= 16) {
-		check(rl_open_private(&o, &rl), policies[on_full]);
-		rl_info(rl, &info);
-		if (info.slots <= PLACES / a->divisor)
-			return rl;
-		rl_close(rl);
-	}
+	check(rl_open_private(&o, &rl), policies[on_full]);
+	return rl;
 }
 
 static void
@@ -303,10 +295,9 @@ count(struct flood *f)
 	f->score.without_place = f->score.folded = 0;
 	for (unsigned i = 0; i <= f->attack->rules; i++) {
 		check(rl_stats(f->rl, f->rule[i], counters, RL_COUNTERS), "rl_stats");
-		f->score.without_place += counters[RL_COUNT_reserved] + counters[RL_COUNT_evicted] +
-		                          counters[RL_COUNT_full_denied] +
-		                          counters[RL_COUNT_full_allowed] +
-		                          counters[RL_COUNT_full_undecided];
+		f->score.without_place +=
+			counters[RL_COUNT_reserved] + counters[RL_COUNT_full_denied] +
+			counters[RL_COUNT_full_allowed] + counters[RL_COUNT_full_undecided];
 		f->score.folded += counters[RL_COUNT_folded];
 	}
 }
@@ -441,7 +432,7 @@ usage(FILE *file)
 	      "\n"
 	      "  --reduced          an eighth of all places, users and rates\n"
 	      "  --check            lines in place of a table\n"
-	      "  --on-full POLICY   evict, deny, allow or reserve alone\n"
+	      "  --on-full POLICY   deny, allow or reserve alone\n"
 	      "  --attack N         this one alone\n"
 	      "  --cells N          of a set, on the full scale; else the default\n"
 	      "  --help             this text\n"
@@ -456,7 +447,7 @@ parse_policy(const char *word)
 	for (unsigned i = 0; i < POLICIES; i++)
 		if (strcmp(word, policies[i]) == 0)
 			return (int)i;
-	errx(2, "%s: evict, deny, allow or reserve", word);
+	errx(2, "%s: deny, allow or reserve", word);
 }
 
 static void

@@ -78,8 +78,7 @@ struct worker {
 };
 
 struct totals {
-	uint64_t requests, admitted, judged, kills, strangers, folded, evicted, undecided, over,
-		damaged;
+	uint64_t requests, admitted, judged, kills, strangers, folded, undecided, over, damaged;
 };
 
 static struct world world; /* large */
@@ -370,7 +369,6 @@ add_up(struct totals *t)
 	t->undecided += world_counter(&world, RL_COUNT_full_undecided);
 	t->strangers += world_counter(&world, RL_COUNT_reserved);
 	t->folded += world_counter(&world, RL_COUNT_folded);
-	t->evicted += world_counter(&world, RL_COUNT_evicted);
 }
 
 static void
@@ -409,9 +407,9 @@ storm(enum rl_on_full on_full, uint64_t seed, unsigned seconds)
 	while (milliseconds() < end)
 		round_of(shared, on_full, seed++, &t);
 	printf("%" PRIu64 " requests, %" PRIu64 " admitted, %" PRIu64 " judged, %" PRIu64
-	       " processes killed, %" PRIu64 " of strangers, %" PRIu64 " keys folded, %" PRIu64
-	       " evicted; %" PRIu64 " over-admissions, %" PRIu64 " undecided for want of places\n",
-	       t.requests, t.admitted, t.judged, t.kills, t.strangers, t.folded, t.evicted, t.over,
+	       " processes killed, %" PRIu64 " of strangers, %" PRIu64 " keys folded; %" PRIu64
+	       " over-admissions, %" PRIu64 " undecided for want of places\n",
+	       t.requests, t.admitted, t.judged, t.kills, t.strangers, t.folded, t.over,
 	       t.undecided);
 	munmap(shared, sizeof *shared);
 	free(spans);

@@ -12,7 +12,6 @@
 #define RING 64
 
 static const char *const words[] = {
-	[RL_FULL_EVICT] = "evict",
 	[RL_FULL_DENY] = "deny",
 	[RL_FULL_ALLOW] = "allow",
 	[RL_FULL_RESERVE] = "reserve",

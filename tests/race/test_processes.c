@@ -157,7 +157,7 @@ test_killed_workers(void **state)
 	assert_true(acknowledged > kills);
 	assert_true(acknowledged <= counted);
 	assert_true(counted <= acknowledged + kills + WORKERS);
-	assert_int_equal(test_counter(rl, run->rule, RL_COUNT_evicted), 0);
+	assert_int_equal(test_counter(rl, run->rule, RL_COUNT_reserved), 0);
 	rl_close(rl);
 }
 

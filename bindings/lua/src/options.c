@@ -2,6 +2,7 @@
 /* Options of a segment, as a table. */
 #include "options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lrl.h"
@@ -12,12 +13,16 @@ read_option(lua_State *L, const char *name, size_t len, struct rl_options *o)
 {
 	char why[RLB_TEXT_SIZE];
 	struct rlb_value v;
+	int error;
 
 	if (strcmp(name, "mode") == 0)
 		luaL_checkstring(L, -1);
 	v = lrl_value(L, -1);
-	if (rlb_option_set(o, name, len, &v, why) < 0)
+	error = rlb_option_set(o, name, len, &v, why);
+	if (error < 0)
 		luaL_error(L, "option %s", why);
+	if (error > 0)
+		fprintf(stderr, "rl: warning: option %s\n", why);
 }
 
 int

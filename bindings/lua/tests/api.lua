@@ -156,6 +156,7 @@ test("options", function()
 	fails("option kees: a segment has no such option", rl.private, {kees = 1})
 	fails("option keys: expected an integer", rl.private, {keys = "many"})
 	fails("on_full", rl.private, {on_full = "shrug"})
+	equal(assert(rl.private {on_full = "evict"}):info().on_full, "reserve") -- a word of before
 	fails("option mode", rl.private, {mode = "rw"})
 	local none, text, code = rl.open("no/name")
 	equal(none, nil)

@@ -87,6 +87,19 @@ throw_field(napi_env env, const char *member, const char *why, napi_value value)
 	return false;
 }
 
+/* Of what is said in a way of before. */
+static void
+emit_warning(napi_env env, const char *text)
+{
+	napi_value global, process, emit, words;
+
+	napi_get_global(env, &global);
+	napi_get_named_property(env, global, "process", &process);
+	napi_get_named_property(env, process, "emitWarning", &emit);
+	napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &words);
+	napi_call_function(env, process, emit, 1, &words, NULL);
+}
+
 /* What is undefined or null is as if it was not there. */
 static bool
 set_member(napi_env env, const char *member, napi_value value, set_field *set, void *to)
@@ -95,6 +108,7 @@ set_member(napi_env env, const char *member, napi_value value, set_field *set, v
 	bool is_time = field_name(member, name);
 	struct rlb_value v;
 	napi_valuetype type;
+	int error;
 
 	if (napi_typeof(env, value, &type) != napi_ok || type == napi_undefined ||
 	    type == napi_null)
@@ -105,7 +119,10 @@ set_member(napi_env env, const char *member, napi_value value, set_field *set, v
 		if (!value_ns(env, value, member, &v.ns))
 			return false;
 	}
-	return set(to, name, strlen(name), &v, why) == 0 || throw_field(env, member, why, value);
+	error = set(to, name, strlen(name), &v, why);
+	if (error > 0)
+		emit_warning(env, why);
+	return error >= 0 || throw_field(env, member, why, value);
 }
 
 static bool

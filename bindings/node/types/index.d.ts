@@ -15,7 +15,7 @@ export interface OpenOptions {
   overrides?: number
   bans?: number
   holders?: number
-  onFull?: 'reserve' | 'deny' | 'allow' | 'evict'
+  onFull?: 'reserve' | 'deny' | 'allow'
   /** of a full table: overflow counters of each limit, a power of two */
   cells?: number
   /** ... and how many limits have them at the same time */
@@ -178,7 +178,7 @@ export interface SegmentInfo {
   bans: number
   holders: number
   holdersUsed: number
-  onFull: 'reserve' | 'deny' | 'allow' | 'evict'
+  onFull: 'reserve' | 'deny' | 'allow'
   cells: number
   reserves: number
   events: number

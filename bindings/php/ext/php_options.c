@@ -15,7 +15,10 @@ take(zend_string *name, const struct rlb_value *value, struct rl_options *o,
 	int word;
 
 	if (!zend_string_equals_literal(name, "on_error")) {
-		if (rlb_option_set(o, ZSTR_VAL(name), ZSTR_LEN(name), value, why) == 0)
+		word = rlb_option_set(o, ZSTR_VAL(name), ZSTR_LEN(name), value, why);
+		if (word > 0)
+			php_error_docref(NULL, E_DEPRECATED, "option %s", why);
+		if (word >= 0)
 			return true;
 	} else {
 		word = value->kind == RLB_WORDS ? rlb_word(errors, value->words, value->len) : -1;

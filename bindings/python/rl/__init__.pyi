@@ -48,7 +48,7 @@ class Segment:
         cells: int = 0,
         reserves: int = 0,
         events: int | None = 0,
-        on_full: Literal["reserve", "deny", "allow", "evict"] = "reserve",
+        on_full: Literal["reserve", "deny", "allow"] = "reserve",
         buffer: float | datetime.timedelta = 0,
         mode: int = 0,
         group: str | int | None = None,

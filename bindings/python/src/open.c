@@ -18,6 +18,7 @@ option_read(const char *name, Py_ssize_t len, PyObject *object, struct opening *
 	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, name, (size_t)len);
 	struct rlb_value v = value_of(object);
 	char why[RLB_TEXT_SIZE];
+	int error;
 
 	if (object == Py_None)
 		v = (struct rlb_value){.kind = RLB_FLAG};
@@ -25,8 +26,9 @@ option_read(const char *name, Py_ssize_t len, PyObject *object, struct opening *
 	                                : v.kind == RLB_INTEGER && v.integer == 0 &&
 	                                          strcmp(name, "group") != 0))
 		return 0;
-	if (rlb_option_set(&o->options, name, (size_t)len, &v, why) == 0)
-		return 0;
+	error = rlb_option_set(&o->options, name, (size_t)len, &v, why);
+	if (error >= 0)
+		return error > 0 ? PyErr_WarnEx(PyExc_DeprecationWarning, why, 1) : 0;
 	PyErr_Format(v.kind == RLB_OTHER ? PyExc_TypeError : PyExc_ValueError, "%s, got %R", why,
 	             object);
 	return -1;

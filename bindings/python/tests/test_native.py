@@ -185,6 +185,12 @@ def test_a_reader_is_undecided_about_charges(segment):
             rule.hold("alice")
 
 
+def test_a_word_of_before_is_taken_with_a_warning():
+    with pytest.warns(DeprecationWarning, match='"evict" is gone, taken as "reserve"'):
+        with rl.Segment(private=True, on_full="evict") as segment:
+            assert segment.info()["on_full"] == "reserve"
+
+
 def test_a_full_table_says_so():
     with rl.Segment(private=True, keys=16, on_full="deny") as segment:
         rule = segment.rule("login", "5/h")

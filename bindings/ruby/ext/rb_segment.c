@@ -115,6 +115,7 @@ take_option(VALUE name, VALUE value, VALUE arg)
 	VALUE text = rb_obj_as_string(name);
 	char why[RLB_TEXT_SIZE];
 	struct rlb_value v;
+	int error;
 
 	if (NIL_P(value))
 		return ST_CONTINUE;
@@ -127,8 +128,11 @@ take_option(VALUE name, VALUE value, VALUE arg)
 		return ST_CONTINUE;
 	}
 	v = rlr_value(value);
-	if (rlb_option_set(&o->options, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &v, why) < 0)
+	error = rlb_option_set(&o->options, RSTRING_PTR(text), (size_t)RSTRING_LEN(text), &v, why);
+	if (error < 0)
 		rb_raise(rb_eArgError, "%s, got %" PRIsVALUE, why, rb_inspect(value));
+	if (error > 0)
+		rb_warn("%s", why);
 	return ST_CONTINUE;
 }
 

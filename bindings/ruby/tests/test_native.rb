@@ -402,6 +402,11 @@ class TestNative < Minitest::Test
     assert_match(/cells: 64, and 128 were asked for; reserves: 1, and 2 were/, less.message)
   end
 
+  def test_a_word_of_before_is_taken_with_a_warning
+    _, said = capture_io { assert_equal "reserve", RL.open_private(on_full: :evict).info[:on_full] }
+    assert_match(/"evict" is gone, taken as "reserve"/, said)
+  end
+
   def test_a_full_segment
     web = RL.open_private(keys: 1, on_full: :deny)
     rule = web.rule("r", "5/h")

@@ -71,15 +71,13 @@ test_what_replaced_and_found_no_slot_is_summed(void **state)
 	struct health_losses losses = health_losses(rl, &info);
 
 	(void)state;
-	assert_int_equal(losses.without_slot + losses.evicted + losses.redefined + losses.nameless,
-	                 0);
+	assert_int_equal(losses.without_slot + losses.redefined + losses.nameless, 0);
 	for (uint32_t i = 0; i < 5 * info.slots; i++)
 		rl_check(rl, rule, &i, sizeof i, 1, NULL);
 	test_rule(rl, "a", 6, 3600 * RL_SECOND, 0, false);
 	losses = health_losses(rl, &info);
 	assert_int_equal(losses.without_slot, test_counter(rl, rule, RL_COUNT_reserved));
 	assert_true(losses.without_slot > info.slots);
-	assert_int_equal(losses.evicted, test_counter(rl, rule, RL_COUNT_evicted));
 	assert_int_equal(losses.redefined, 1);
 	rl_close(rl);
 }

@@ -329,7 +329,7 @@ static void
 test_a_full_table(void **state)
 {
 	(void)state;
-	for (int on_full = RL_FULL_EVICT; on_full <= RL_FULL_ALLOW; on_full++) {
+	for (int on_full = RL_FULL_DENY; on_full <= RL_FULL_ALLOW; on_full++) {
 		struct rl_options o = {
 			.keys = 10, .on_full = (enum rl_on_full)on_full, .buffer_ns = RL_SECOND};
 		struct rl_result r;
@@ -357,26 +357,6 @@ test_a_full_table(void **state)
 		assert_int_equal(r.error, 0);
 		rl_close(rl);
 	}
-}
-
-static void
-test_a_counter_takes_the_place_of_a_rules_key(void **state)
-{
-	struct rl *rl = test_private_on_full(10, RL_FULL_EVICT);
-	int rule = test_rule(rl, "r", 2, 60 * RL_SECOND, 1, true);
-	int space = rl_define_counters(rl, "c");
-	char key[8];
-
-	(void)state;
-	for (int i = 0; i < 16; i++) {
-		int len = snprintf(key, sizeof key, "r%d", i);
-		at_check(rl, rule, key, (size_t)len, i < 15 ? 2 : 1, T0, NULL);
-	}
-	add(rl, space, "k", 1, RL_SECOND, T0, 1, RL_SECOND, true);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
-	/* the others are at their limit */
-	assert_int_equal(at_counter_add(rl, space, "l", 1, 1, RL_SECOND, T0, NULL), -ENOSPC);
-	rl_close(rl);
 }
 
 static void
@@ -592,7 +572,6 @@ main(void)
 		cmocka_unit_test(test_lifetimes),
 		cmocka_unit_test(test_values_stop_at_both_ends),
 		cmocka_unit_test(test_a_full_table),
-		cmocka_unit_test(test_a_counter_takes_the_place_of_a_rules_key),
 		cmocka_unit_test(test_sweep_and_reset),
 		cmocka_unit_test(test_forgotten_spaces),
 		cmocka_unit_test(test_one_key_in_many_spaces),

@@ -119,6 +119,18 @@ fill(enum rl_on_full on_full)
 	take(rl);
 }
 
+/* And counters, which can be nowhere else. */
+static void
+fill_with_counters(void)
+{
+	struct rl *rl = open_with(&(struct rl_options){.keys = 10});
+	int space = rl_define_counters(rl, "c");
+
+	for (uint32_t key = 0; key < 200; key++)
+		at_counter_add(rl, space, &key, sizeof key, 1, HOUR, T0, NULL);
+	take(rl);
+}
+
 /* A shadow's denial; another definition; and all keys forgotten at once. */
 static void
 redefine(void)
@@ -212,7 +224,7 @@ test_each_counter_is_brought_about_and_shown(void **state)
 
 	(void)state;
 	make_all_calls();
-	fill(RL_FULL_EVICT);
+	fill_with_counters();
 	fill(RL_FULL_ALLOW);
 	redefine();
 	hold_and_be_killed();

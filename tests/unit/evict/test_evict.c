@@ -65,7 +65,6 @@ test_deny(void **state)
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_denied), 2);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_denied), 2);
 	assert_int_equal(test_counter(rl, rule, RL_COUNT_retired), 1);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 0);
 	rl_close(rl);
 }
 
@@ -105,72 +104,11 @@ test_allow(void **state)
 	rl_close(rl);
 }
 
-static void
-test_evict_the_least_used(void **state)
-{
-	struct rl *rl = open_tiny(RL_FULL_EVICT);
-	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
-	struct rl_result r;
-
-	(void)state;
-	fill(rl, rule, 4, 2);
-	assert_int_equal(check(rl, rule, 100, 5, T0, &r), RL_ALLOWED);
-	assert_int_equal(r.error, 0);
-	assert_int_equal(rl_fill(rl), SLOTS);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 1);
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		at_peek(rl, rule, &i, sizeof i, T0, &r);
-		assert_int_equal(r.remaining, i == 9 ? 5 : 1);
-	}
-	rl_close(rl);
-}
-
-/* Shares, not counts: 3 of 4 is more than 10 of 1000. */
-static void
-test_evict_by_share(void **state)
-{
-	struct rl *rl = open_tiny(RL_FULL_EVICT);
-	int low = test_rule(rl, "low", 4, WINDOW, 1, true);
-	int high = test_rule(rl, "high", 1000, WINDOW, 1, true);
-	uint32_t big = 7;
-	struct rl_result r;
-
-	(void)state;
-	for (uint32_t i = 0; i < SLOTS; i++)
-		for (int n = 0; n < (i == big ? 10 : 3); n++)
-			check(rl, i == big ? high : low, i, 1, T0, NULL);
-	assert_int_equal(check(rl, low, 100, 1, T0, NULL), RL_ALLOWED);
-	assert_int_equal(test_counter(rl, high, RL_COUNT_evicted), 1);
-	at_peek(rl, high, &big, sizeof big, T0, &r);
-	assert_int_equal(r.remaining, 1000);
-	rl_close(rl);
-}
-
-/* All at their limit: none may start anew, so the newcomer is undecided, the caller's choice. */
-static void
-test_never_evict_a_key_at_its_limit(void **state)
-{
-	struct rl *rl = open_tiny(RL_FULL_EVICT);
-	int rule = test_rule(rl, "r", 5, WINDOW, 1, true);
-	struct rl_result r;
-
-	(void)state;
-	fill(rl, rule, 5, 5);
-	assert_int_equal(check(rl, rule, 100, 1, T0, &r), RL_UNDECIDED);
-	assert_int_equal(r.error, -ENOSPC);
-	for (uint32_t i = 0; i < SLOTS; i++)
-		assert_int_equal(check(rl, rule, i, 1, T0, NULL), RL_DENIED);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_full_undecided), 1);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_undecided), 1);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 0);
-	rl_close(rl);
-}
-
 /* However many keys come, a key at its limit keeps its slot, so its limit holds. */
 static void
 test_flood_of_keys_does_not_reset_a_limited_one(void **state)
 {
-	struct rl *rl = open_tiny(RL_FULL_EVICT);
+	struct rl *rl = open_tiny(RL_FULL_RESERVE);
 	int rule = test_rule(rl, "r", 3, WINDOW, 4, true);
 	int admitted = 0;
 
@@ -246,208 +184,6 @@ test_which_limit_is_full(void **state)
 	}
 }
 
-/* Nor one at the limit that its override sets it, however little that is of the rule's. */
-static void
-test_never_evict_a_key_at_its_override(void **state)
-{
-	const struct rl_override tight = {
-		.pattern = {.match = RL_MATCH_KEY, .key = "tight", .key_len = 5}, .capacity = {2}};
-	const struct rl_config_rule rule = {
-		.rule = {.name = "r", .limit = {.capacity = 100, .window_ns = 60 * RL_SECOND}},
-		.overrides = &tight,
-		.override_count = 1};
-	struct rl *rl = open_tiny(RL_FULL_EVICT); /* 16 slots, the same for all keys */
-	char key[16];
-
-	(void)state;
-	assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
-	assert_int_equal(at_check(rl, 0, "tight", 5, 2, T0, NULL), RL_ALLOWED);
-	for (int i = 0; i < 40; i++) {
-		snprintf(key, sizeof key, "k%d", i);
-		assert_int_equal(at_check(rl, 0, key, strlen(key), 50, T0, NULL), RL_ALLOWED);
-		assert_int_equal(at_check(rl, 0, "tight", 5, 1, T0, NULL), RL_DENIED);
-	}
-	rl_close(rl);
-}
-
-static enum rl_verdict
-ask(struct rl *rl, int rule, uint32_t key, uint64_t cost, uint32_t tier)
-{
-	const struct rl_item item = {
-		.rule = rule, .key = &key, .key_len = sizeof key, .cost = cost, .capacity = tier};
-
-	return at_check_item(rl, &item, T0, NULL);
-}
-
-#define TIGHT 7 /* a key */
-
-/* Whatever comes, a key that its tier allows no more stays denied. */
-static void
-is_kept_at_its_tier(const struct rl_limit *limit, uint32_t tier, uint32_t key_bytes)
-{
-	const struct rl_options o = {.keys = 1,
-	                             .ring = 64,
-	                             .key_bytes = key_bytes,
-	                             .on_full = RL_FULL_EVICT,
-	                             .buffer_ns = BUFFER};
-	struct rl *rl;
-	int rule;
-
-	assert_int_equal(rl_open_private(&o, &rl), 0);
-	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = *limit});
-	assert_true(rule >= 0);
-	while (ask(rl, rule, TIGHT, 1, tier) == RL_ALLOWED)
-		;
-	for (uint32_t key = 100; key < 140; key++) {
-		assert_int_not_equal(ask(rl, rule, key, 1, 0), RL_DENIED);
-		assert_int_equal(ask(rl, rule, TIGHT, 1, tier), RL_DENIED);
-	}
-	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 10);
-	rl_close(rl);
-}
-
-/*
- * Below the rule's capacity and above it: a leaky bucket holds as many, and lets go of them slower
- * or faster.
- */
-static void
-test_never_evict_a_key_at_its_tier(void **state)
-{
-	(void)state;
-	for (int algorithm = 0; algorithm < test_algorithm_count(); algorithm++) {
-		const struct rl_limit limit = {.algorithm = (enum rl_algorithm)algorithm,
-		                               .capacity = 12,
-		                               .window_ns = 60 * RL_SECOND,
-		                               .burst = algorithm == RL_LEAKY_BUCKET ? 5 : 0};
-
-		is_kept_at_its_tier(&limit, 1, 0);
-		is_kept_at_its_tier(&limit, 30, 0);
-		is_kept_at_its_tier(&limit, 1, RL_KEY_BYTES_NONE);
-	}
-}
-
-/* The share of a capacity of 100 or of a tier that is used, in 2^-32, whichever is larger. */
-static uint64_t
-larger_share(uint32_t used, uint32_t tier)
-{
-	uint32_t capacity = tier > 0 && tier < 100 ? tier : 100;
-
-	return used < capacity ? ((uint64_t)used << 32) / capacity : UINT64_MAX;
-}
-
-/* Of the keys that were evicted, one or none, the share; UINT64_MAX: none. */
-static uint64_t
-evicted_share(struct rl *rl, int rule, const uint64_t shares[SLOTS])
-{
-	uint64_t found = UINT64_MAX;
-	unsigned evicted = 0;
-	struct rl_result r;
-
-	for (uint32_t i = 0; i < SLOTS; i++) {
-		at_peek(rl, rule, &i, sizeof i, T0, &r);
-		if (r.used == 0) {
-			evicted++;
-			found = shares[i];
-		}
-	}
-	assert_true(evicted <= 1);
-	return found;
-}
-
-/*
- * A key whose next request would be denied, if it costs as much as its last one, stays: here 7 of
- * 10.
- */
-static void
-test_never_evict_what_would_be_denied_by_its_cost(void **state)
-{
-	(void)state;
-	for (int algorithm = 0; algorithm < test_algorithm_count(); algorithm++) {
-		const struct rl_limit limit = {.algorithm = (enum rl_algorithm)algorithm,
-		                               .capacity = 10,
-		                               .window_ns = WINDOW,
-		                               .burst = algorithm == RL_LEAKY_BUCKET ? 9 : 0,
-		                               .undelayed = algorithm == RL_LEAKY_BUCKET ? 9 : 0};
-		struct rl *rl;
-		int rule;
-
-		if (algorithm == RL_IN_FLIGHT || algorithm == RL_COUNTER)
-			continue;
-		rl = open_tiny(RL_FULL_EVICT);
-		rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
-		assert_true(rule >= 0);
-		assert_int_equal(ask(rl, rule, TIGHT, 7, 0), RL_ALLOWED);
-		for (uint32_t key = 100; key < 200; key++)
-			for (int n = 0; n < 8; n++)
-				assert_int_equal(ask(rl, rule, key, 1, 0), RL_ALLOWED);
-		assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 50);
-		assert_int_equal(ask(rl, rule, TIGHT, 7, 0), RL_DENIED);
-		rl_close(rl);
-	}
-}
-
-/* The least used share goes, of the tighter limit, whichever that is. */
-static void
-test_evict_by_share_of_tiers(void **state)
-{
-	uint64_t seed = 31;
-
-	(void)state;
-	for (int round = 0; round < 400; round++) {
-		struct rl *rl = open_tiny(RL_FULL_EVICT);
-		int rule = test_rule(rl, "r", 100, WINDOW, 0, false);
-		uint64_t shares[SLOTS], least = UINT64_MAX;
-
-		for (uint32_t i = 0; i < SLOTS; i++) {
-			uint32_t used = 60 + (uint32_t)test_below(&seed, 50);
-			uint32_t tier = used + (uint32_t)test_below(&seed, 3);
-
-			if (used <= 100 && round % 3 == 0 && test_below(&seed, 2))
-				tier = 0;
-			for (uint32_t n = 0; n < used; n++)
-				assert_int_equal(ask(rl, rule, i, 1, tier), RL_ALLOWED);
-			shares[i] = larger_share(used, tier);
-			least = shares[i] < least ? shares[i] : least;
-		}
-		assert_int_equal(ask(rl, rule, 100, 1, 0),
-		                 least < UINT64_MAX ? RL_ALLOWED : RL_UNDECIDED);
-		assert_true(evicted_share(rl, rule, shares) == least);
-		rl_close(rl);
-	}
-}
-
-/*
- * A word that says the wrong thing keeps a key, and delivers none: not at the rule's limit, nor at
- * its override's.
- */
-static void
-test_a_wrong_tier_evicts_no_other(void **state)
-{
-	static const uint64_t words[] = {0, 1, 1000, RL_CAPACITY_MAX, UINT64_MAX};
-	uint32_t tight = TIGHT;
-	const struct rl_override own = {
-		.pattern = {.match = RL_MATCH_KEY, .key = &tight, .key_len = sizeof tight},
-		.capacity = {2}};
-	struct rl_config_rule rule = test_config_rule("r", 12, WINDOW);
-
-	(void)state;
-	rule.overrides = &own;
-	for (size_t i = 0; i < 2 * sizeof words / sizeof words[0]; i++) {
-		struct rl *rl = open_tiny(RL_FULL_EVICT);
-
-		rule.override_count = i % 2;
-		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
-		assert_int_equal(ask(rl, 0, TIGHT, i % 2 ? 2 : 12, 0), RL_ALLOWED);
-		for (uint32_t key = 100; key < 140; key++) {
-			for (uint64_t slot = 0; slot < SLOTS; slot++)
-				rl_segment_record(&rl->segment, slot)->last = words[i / 2];
-			ask(rl, 0, key, 4, 0);
-			assert_int_equal(ask(rl, 0, TIGHT, 1, 0), RL_DENIED);
-		}
-		rl_close(rl);
-	}
-}
-
 /* As many keys as were asked for, with names of their own and another secret each time. */
 static void
 fill_up(uint32_t keys)
@@ -490,14 +226,6 @@ main(void)
 		cmocka_unit_test(test_deny),
 		cmocka_unit_test(test_known_keys_are_served_while_full),
 		cmocka_unit_test(test_allow),
-		cmocka_unit_test(test_evict_the_least_used),
-		cmocka_unit_test(test_evict_by_share),
-		cmocka_unit_test(test_never_evict_a_key_at_its_limit),
-		cmocka_unit_test(test_never_evict_a_key_at_its_override),
-		cmocka_unit_test(test_never_evict_a_key_at_its_tier),
-		cmocka_unit_test(test_never_evict_what_would_be_denied_by_its_cost),
-		cmocka_unit_test(test_evict_by_share_of_tiers),
-		cmocka_unit_test(test_a_wrong_tier_evicts_no_other),
 		cmocka_unit_test(test_which_limit_is_full),
 		cmocka_unit_test(test_flood_of_keys_does_not_reset_a_limited_one),
 		cmocka_unit_test(test_cleans_up_after_itself),

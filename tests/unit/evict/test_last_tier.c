@@ -147,8 +147,8 @@ test_a_new_key_has_none(void **state)
 
 	(void)state;
 	assert_int_equal(
-		rl_open_private(
-			&(struct rl_options){.keys = 1, .ring = 1, .on_full = RL_FULL_EVICT}, &rl),
+		rl_open_private(&(struct rl_options){.keys = 1, .ring = 1, .on_full = RL_FULL_DENY},
+	                        &rl),
 		0);
 	rule = test_rule(rl, "r", 100, HOUR, 0, false);
 	for (int i = 0; i < 200; i++) {
@@ -157,8 +157,9 @@ test_a_new_key_has_none(void **state)
 		sprintf(key, "k%d", i);
 		assert_int_equal(ask(rl, rule, key, 1, i % 2 ? 50 : 0), RL_ALLOWED);
 		assert_int_equal(look(rl, rule, key).tier, i % 2 ? 50 : 0);
+		assert_int_equal(rl_reset(rl, rule, key, strlen(key)), 1);
 	}
-	assert_true(test_counter(rl, rule, RL_COUNT_evicted) > 100);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_inserted), 200);
 	rl_close(rl);
 }
 

@@ -655,12 +655,11 @@ test_no_room_for_a_holder(void **state)
 		[RL_FULL_RESERVE] = RL_DENIED,
 		[RL_FULL_DENY] = RL_DENIED,
 		[RL_FULL_ALLOW] = RL_ALLOWED,
-		[RL_FULL_EVICT] = RL_UNDECIDED,
 	};
 
 	(void)state;
 	for (int seats = 0; seats < 2; seats++) {
-		for (int full = RL_FULL_RESERVE; full <= RL_FULL_EVICT; full++) {
+		for (int full = RL_FULL_RESERVE; full <= RL_FULL_ALLOW; full++) {
 			struct rl_options options = {.keys = 100,
 			                             .ring = seats ? 8 : 2,
 			                             .holders = seats ? 1 : 8,
@@ -730,8 +729,7 @@ test_places_are_used_again(void **state)
 static void
 test_held_keys_keep_their_slots(void **state)
 {
-	struct rl *rl =
-		open_with(&(struct rl_options){.keys = 1, .ring = 64, .on_full = RL_FULL_EVICT});
+	struct rl *rl = open_with(&(struct rl_options){.keys = 1, .ring = 64});
 	int rule = define(rl, in_flight(100)), held = 0, tries = 400;
 	static struct rl_hold hold[400];
 	struct rl_info info;
@@ -750,7 +748,7 @@ test_held_keys_keep_their_slots(void **state)
 			assert_int_equal(r.error, -ENOSPC);
 	}
 	assert_true(held > 0 && (uint64_t)held <= info.slots);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_evicted), 0);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 0);
 	assert_int_equal(rl_sweep_at(rl, T0 + 1000 * RL_SECOND), 0);
 	for (int i = 0; i < held; i++)
 		assert_int_equal(rl_release(rl, &hold[i], 1), 1);

@@ -43,41 +43,41 @@ assert_says(const char *text)
 		fail_msg("not said: %s; but: %s", text, said);
 }
 
-/* Evict `count` keys: each one that is new in a full table of 16 places pushes out another. */
+/* Deny `count` keys that find none of 16 places. */
 static void
-evict(struct rl *rl, int rule, uint32_t count)
+overfill(struct rl *rl, int rule, uint32_t count)
 {
 	static uint32_t key;
-	uint64_t before = test_counter(rl, rule, RL_COUNT_evicted);
+	uint64_t before = test_counter(rl, rule, RL_COUNT_full_denied);
 
-	while (test_counter(rl, rule, RL_COUNT_evicted) < before + count) {
+	while (test_counter(rl, rule, RL_COUNT_full_denied) < before + count) {
 		key++;
-		assert_int_equal(rl_check(rl, rule, &key, sizeof key, 1, NULL), RL_ALLOWED);
+		rl_check(rl, rule, &key, sizeof key, 1, NULL);
 	}
 }
 
 static void
-test_evictions_are_told_once_a_minute_and_all(void **state)
+test_losses_are_told_once_a_minute_and_all(void **state)
 {
-	struct rl *rl = test_private_on_full(1, RL_FULL_EVICT);
+	struct rl *rl = test_private_on_full(1, RL_FULL_DENY);
 	int rule = test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false);
 	char text[WATCH_TEXT];
 	struct watch watch;
 
 	(void)state;
-	evict(rl, rule, 7); /* before it watched */
+	overfill(rl, rule, 7); /* before it watched */
 	watch_start(&watch, rl, RL_SECOND);
 	look(&watch, 0, 2 * RL_SECOND, text);
 	assert_string_equal(said, "");
-	evict(rl, rule, 3);
+	overfill(rl, rule, 3);
 	look(&watch, 0, 3 * RL_SECOND, text);
-	assert_says("<4>3 keys lost their count");
-	evict(rl, rule, 4);
+	assert_says("<4>3 requests were denied because their key");
+	overfill(rl, rule, 4);
 	look(&watch, 0, 4 * RL_SECOND, text);
 	assert_string_equal(said, "");
-	evict(rl, rule, 5);
+	overfill(rl, rule, 5);
 	look(&watch, 0, 3 * RL_SECOND + MINUTE, text);
-	assert_says("<4>9 keys lost their count");
+	assert_says("<4>9 requests were denied because their key");
 	look(&watch, 0, 3 * RL_SECOND + 3 * MINUTE, text);
 	assert_string_equal(said, "");
 	watch_end(&watch);
@@ -245,19 +245,19 @@ test_a_rule_that_takes_the_table_is_told(void **state)
 static void
 test_a_row_that_becomes_another_rules(void **state)
 {
-	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_EVICT};
+	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_DENY};
 	char text[WATCH_TEXT];
 	struct watch watch;
 	struct rl *rl;
 
 	(void)state;
 	assert_int_equal(rl_open_private(&options, &rl), 0);
-	evict(rl, test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false), 7);
+	overfill(rl, test_rule(rl, "r", 5, 3600 * RL_SECOND, 1, false), 7);
 	watch_start(&watch, rl, RL_SECOND);
 	assert_int_equal(rl_forget(rl, "r"), 1);
-	evict(rl, test_rule(rl, "s", 5, 3600 * RL_SECOND, 1, false), 2);
+	overfill(rl, test_rule(rl, "s", 5, 3600 * RL_SECOND, 1, false), 2);
 	look(&watch, 0, 2 * RL_SECOND, text);
-	assert_says("<4>2 keys lost their count");
+	assert_says("<4>2 requests were denied because their key");
 	assert_null(strstr(said, "damaged"));
 	watch_end(&watch);
 	rl_close(rl);
@@ -276,7 +276,7 @@ configure_one(struct rl *rl, const char *name, uint32_t capacity)
 static void
 test_a_configured_row_that_becomes_another_rules(void **state)
 {
-	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_EVICT};
+	const struct rl_options options = {.keys = 1, .rules = 1, .on_full = RL_FULL_DENY};
 	char text[WATCH_TEXT];
 	struct watch watch;
 	struct rl *rl;
@@ -356,7 +356,7 @@ test_metrics_leave_out_what_cannot_be(void **state)
 	(void)state;
 	write_over(rl, good, RL_COUNT_denied, 1000000);
 	write_over(rl, bad, RL_COUNT_denied, UINT64_C(4261868058182108144));
-	write_over(rl, bad, RL_COUNT_evicted, UINT64_MAX);
+	write_over(rl, bad, RL_COUNT_reset, UINT64_MAX);
 	assert_int_equal(metrics_write_filled(to, rl, rl_now(rl), 0), 0);
 	fclose(to);
 	assert_non_null(strstr(text, "rl_denied_total{segment=\"\",rule=\"good\"} 1000000\n"));
@@ -483,7 +483,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_another_process_configures_is_told_once),
-		cmocka_unit_test(test_evictions_are_told_once_a_minute_and_all),
+		cmocka_unit_test(test_losses_are_told_once_a_minute_and_all),
 		cmocka_unit_test(test_definitions_that_replace_each_other_are_told),
 		cmocka_unit_test(test_a_nearly_full_table_is_told_when_it_becomes_so),
 		cmocka_unit_test(test_decisions_without_a_slot_are_told),

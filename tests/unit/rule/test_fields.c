@@ -118,6 +118,21 @@ test_a_member_is_what_the_list_says(void **state)
 	                 -ENOSPC);
 }
 
+/* What a file of before says is taken, and told from what is said today. */
+static void
+test_a_word_of_before_is_the_usual_one(void **state)
+{
+	const struct rl_field *on_full = rl_field_find(RL_OF_OPTIONS, "on_full", 7);
+	uint64_t number = 77;
+
+	(void)state;
+	assert_string_equal(on_full->former, "evict");
+	assert_int_equal(rl_field_number(on_full, "evict", 5, &number), 1);
+	assert_int_equal(number, RL_FULL_RESERVE);
+	assert_int_equal(rl_field_number(on_full, "evicted", 7, &number), -EINVAL);
+	assert_null(rl_field_find(RL_OF_OPTIONS, "keys", 4)->former);
+}
+
 int
 main(void)
 {
@@ -125,6 +140,7 @@ main(void)
 		cmocka_unit_test(test_each_field_is_in_its_list),
 		cmocka_unit_test(test_each_is_stored_where_it_is_and_read_from_there),
 		cmocka_unit_test(test_a_member_is_what_the_list_says),
+		cmocka_unit_test(test_a_word_of_before_is_the_usual_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

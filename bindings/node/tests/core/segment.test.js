@@ -212,8 +212,14 @@ test('rules that are too many have a name for it', () => {
   segment.close()
 })
 
+test('a word of before is taken, with a warning', async () => {
+  const warned = new Promise((resolve) => process.once('warning', resolve))
+  assert.equal(rl.openPrivate({ onFull: 'evict' }).info().onFull, 'reserve')
+  assert.match((await warned).message, /"evict" is gone, taken as "reserve"/)
+})
+
 test('a full table is answered as onFull says', () => {
-  const answers = { evict: [true, null], deny: [false, 'ENOSPC'], allow: [true, 'ENOSPC'] }
+  const answers = { deny: [false, 'ENOSPC'], allow: [true, 'ENOSPC'] }
   for (const [onFull, [allowed, error]] of Object.entries(answers)) {
     const segment = rl.openPrivate({ keys: 16, onFull })
     const limiter = segment.define('r', hour)

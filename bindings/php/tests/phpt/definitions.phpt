@@ -47,6 +47,14 @@ $options = ["keys" => 10, "ring" => 8, "on_full" => "deny"];
 foreach ($options as &$option) {
 }
 check(Rl\Segment::private($options)->info()["on_full"] === "deny", "options by reference");
+$said = "";
+set_error_handler(function (int $level, string $text) use (&$said) {
+    $said = "$level $text";
+    return true;
+});
+check(Rl\Segment::private(["on_full" => "evict"])->info()["on_full"] === "reserve", "a word of before");
+check(str_starts_with($said, E_DEPRECATED . " ") && str_contains($said, '"evict" is gone, taken as "reserve"'), "a warning of it");
+restore_error_handler();
 check(Rl\Segment::private(["keys" => 10])->info()["ring"] === 64, "any window has room");
 try {
     Rl\Segment::private(["keys" => 10, "ring" => 1])->rule("r", "5/min");

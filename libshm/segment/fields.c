@@ -23,11 +23,8 @@ static const char *const words_away[] = {[RL_AWAY_LOCAL_SHARE] = "local_share",
                                          [RL_AWAY_OPEN] = "open",
                                          [RL_AWAY_CLOSED] = "closed",
                                          NULL};
-static const char *const words_on_full[] = {[RL_FULL_RESERVE] = "reserve",
-                                            [RL_FULL_DENY] = "deny",
-                                            [RL_FULL_ALLOW] = "allow",
-                                            [RL_FULL_EVICT] = "evict",
-                                            NULL};
+static const char *const words_on_full[] = {
+	[RL_FULL_RESERVE] = "reserve", [RL_FULL_DENY] = "deny", [RL_FULL_ALLOW] = "allow", NULL};
 static const char *const words_verdict[] = {[RL_ALLOWED] = "allowed",
                                             [RL_DENIED] = "denied",
                                             [RL_NEVER] = "never",
@@ -39,6 +36,8 @@ static const char *const words_reason[] = {[RL_BY_LIMIT] = "limit",
                                            [RL_BY_RESERVE] = "reserve",
                                            NULL};
 #define words_none NULL
+#define FORMER_none NULL
+#define FORMER_on_full "evict"
 
 /* Each word has its number, each number up to `most` its place, and the end a NULL. */
 #define HAS_WORDS(list, last) \
@@ -47,7 +46,7 @@ HAS_WORDS(algorithm, RL_ALGORITHM_LAST);
 HAS_WORDS(mode, 1);
 HAS_WORDS(scope, RL_SCOPE_CLUSTER);
 HAS_WORDS(away, RL_AWAY_CLOSED);
-HAS_WORDS(on_full, RL_FULL_EVICT);
+HAS_WORDS(on_full, RL_FULL_ALLOW);
 HAS_WORDS(verdict, RL_UNDECIDED);
 HAS_WORDS(reason, RL_BY_RESERVE);
 
@@ -66,13 +65,21 @@ static const struct rl_field limit_fields[] = {
 
 static const struct rl_field option_fields[] = {
 #define RL_OPTION_FIELD(n, w, k, l, m, u, us, no, ws, ma, y, t) \
-	{AT(rl_options, n), .name = #n,                         \
-	 .word = w,         .kind = RL_FIELD_##k,               \
-	 .marks = ma,       .least = l,                         \
-	 .most = m,         .usual = us,                        \
-	 .none = no,        .words = words_##ws,                \
-	 .unit = u,         .zero = "the default",              \
-	 .why = y,          .text = t},
+	{AT(rl_options, n),                                     \
+	 .name = #n,                                            \
+	 .word = w,                                             \
+	 .kind = RL_FIELD_##k,                                  \
+	 .marks = ma,                                           \
+	 .least = l,                                            \
+	 .most = m,                                             \
+	 .usual = us,                                           \
+	 .none = no,                                            \
+	 .words = words_##ws,                                   \
+	 .unit = u,                                             \
+	 .zero = "the default",                                 \
+	 .why = y,                                              \
+	 .text = t,                                             \
+	 .former = FORMER_##ws},
 #include "rl_option_fields.def"
 #undef RL_OPTION_FIELD
 };
@@ -158,5 +165,8 @@ rl_field_number(const struct rl_field *field, const char *word, size_t len, uint
 		*number = i;
 		return 0;
 	}
-	return -EINVAL;
+	if (!field->former || !is_text(field->former, word, len))
+		return -EINVAL;
+	*number = field->usual;
+	return 1;
 }

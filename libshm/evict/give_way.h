@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RL_ON_FULL_H
-#define RL_ON_FULL_H
+#ifndef RL_GIVE_WAY_H
+#define RL_GIVE_WAY_H
 
-/* What is done where all candidate slots of a key count: by the segment's on_full. */
+/* What is done where all candidate slots of a key count: with the segment's on_full `reserve`. */
 
 #include "evict/candidate.h"
 
-/* True if there was one to evict, even if its process was quicker: then claim again. */
-bool rl_evict_least_used(struct rl *rl, const struct rl_candidates *candidates,
-                         struct rl_budget *budget, uint64_t now_ns);
-
-/* The same of one that gives way to a key of that rule. */
+/*
+ * One gives way to a key of that rule. True if there was one, even if its process was quicker: then
+ * claim again.
+ */
 bool rl_evict_give_way(struct rl *rl, int newcomer, const struct rl_candidates *candidates,
                        struct rl_budget *budget, uint64_t now_ns);
 
