@@ -143,3 +143,22 @@ traffic() {
 	on doctor --json
 	jq -r '.checks[] | select(.check == "config").mend' <<<"$output" | grep -F 'resize --keys 1000 takes'
 }
+
+@test "night: a higher limit for X for an hour, and back" {
+	traffic
+	on override api key:free 25 --limit 2 --for 1h --reason 'ticket 12'
+	exits 0
+	: >"$verdicts"
+	ask api key:free 10
+	[ "$(noted api key:free allowed)" -eq 5 ]
+	on get key:free
+	grep -qE '^denied +25/25 .*  api\(2\)$' <<<"$output"
+	says 'for "ticket 12"'
+	on log --changes
+	grep -qE 'override +(1h|1h00m|59m..s) +api\(2\) +key:free 25/30d by ' <<<"$output"
+	"$RLCTL" config set rules/search/limit 31/30d # a reload leaves it
+	[ "$("$RLCTL" -s "$segment" overrides --output name)" = key:free ]
+	on override api key:free none
+	on get key:free
+	grep -qE '^denied +25/20 .*  api\(2\)$' <<<"$output"
+}
