@@ -145,6 +145,14 @@ set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 static char *
+set_settle(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_settle_directive(cf, main_of(cf),
+	                               &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_OWN]);
+}
+
+static char *
 set_limit_req(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
 	(void)cmd;
@@ -249,6 +257,7 @@ static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, set_req_zone),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
 	LOC_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
+	LOC_COMMAND("rl_settle", NGX_CONF_TAKE2, set_settle, 0, NULL),
 	LOC_COMMAND("rl_limit_req", NGX_CONF_TAKE123, set_limit_req, 0, NULL),
 	LOC_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
 	SET_COMMANDS("rl_", NGX_RL_OWN),

@@ -105,7 +105,7 @@ struct ngx_rl_main {
 	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
 	ngx_int_t (*evaluate)(void *request, void *value, ngx_str_t *text);
 	void *key;          /* a complex value: $rl_client */
-	int has_answers;    /* some limit counts by the answer */
+	int has_answers;    /* what some limit counts is known with the answer */
 	unsigned client_v6; /* leading bits of IPv6 that are a client; 0: not said */
 };
 
@@ -138,10 +138,17 @@ enum ngx_rl_on_error {
 	NGX_RL_ON_ERROR_DENY = 1,
 };
 
+/* What a request has cost under a rule, known when it is over. */
+struct ngx_rl_settle {
+	struct ngx_rl_rule *rule;
+	void *cost;
+};
+
 /* Limits that are decided together, and what is done then. */
 struct ngx_rl_set {
-	ngx_array_t *limits; /* of struct ngx_rl_limit *; NULL: none */
-	ngx_uint_t status;   /* of an answer to who is denied */
+	ngx_array_t *limits;  /* of struct ngx_rl_limit *; NULL: none */
+	ngx_array_t *settles; /* of struct ngx_rl_settle; NULL: none */
+	ngx_uint_t status;    /* of an answer to who is denied */
 	ngx_uint_t log_level;
 	ngx_uint_t delay_log_level;
 	ngx_flag_t dry_run;
@@ -297,15 +304,16 @@ int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t 
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
 
-/* answer: what is charged is given back where the answer is not to count. */
-int ngx_rl_answer_is_asked(const struct ngx_rl_limit *limit);
+/* answer: what is charged is given back where the answer is not to count, or is what it has cost. */
+char *ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+int ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit);
 /*
  * Those of `count` charges that depend on it; the segment is to stay open as long as the pool.
  * NGX_OK, or NGX_ERROR without memory.
  */
-ngx_int_t ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, struct ngx_rl_limit *const *limits,
-                             const struct rl_charges *charges, size_t count,
-                             struct ngx_rl_kept **to);
+ngx_int_t ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, const struct ngx_rl_set *set,
+                             struct ngx_rl_limit *const *limits, const struct rl_charges *charges,
+                             size_t count, struct ngx_rl_kept **to);
 /* When the answer is known: once. */
 void ngx_rl_answer_settle(struct ngx_rl_request *request, struct ngx_rl_outcome *outcome);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Count by the answer: a request is charged before it is served, and what its limits count_if= and
- * refund_if= do not count of it is given back when it is logged. So of many at once no more pass
- * than the limit has, and a worker that is killed leaves what was charged.
+ * What is known with the answer. A request is charged before it is served. When it is logged, what
+ * its limits count_if= and refund_if= do not count of it is given back, and what rl_settle says it
+ * has cost takes the place of its charge. So of many at once no more pass than the limit has, and
+ * a worker that is killed leaves what was charged.
  */
 #include "ngx_rl.h"
 
-#define REFUND_TRIES 1000 /* -EBUSY: others keep changing the key */
+#define SETTLE_TRIES 1000 /* -EBUSY: others keep changing the key */
 
 struct kept {
 	const struct ngx_rl_limit *limit;
+	void *actual; /* of rl_settle; NULL: it costs what it was charged */
 	struct rl_charges charges;
 };
 
@@ -19,27 +21,61 @@ struct ngx_rl_kept {
 	struct kept items[];
 };
 
-int
-ngx_rl_answer_is_asked(const struct ngx_rl_limit *limit)
+/* rl_settle RULE cost=TEXT */
+char *
+ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
 {
-	return limit->count_if != NULL || limit->refund_if != NULL;
+	ngx_str_t *words = cf->args->elts, text;
+	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
+	struct ngx_rl_settle *settle;
+
+	if (!ngx_rl_option(&words[2], "cost", &text))
+		return ngx_rl_bad_word(cf, &words[2]);
+	if (set->settles == NULL)
+		set->settles = ngx_array_create(cf->pool, 2, sizeof *settle);
+	settle = set->settles == NULL || rule == NULL ? NULL : ngx_array_push(set->settles);
+	if (settle == NULL)
+		return NGX_CONF_ERROR;
+	*settle = (struct ngx_rl_settle){rule, main->compile(cf, &text)};
+	main->has_answers = 1;
+	return settle->cost == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+}
+
+static void *
+actual_of(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit)
+{
+	struct ngx_rl_settle *settles = set->settles == NULL ? NULL : set->settles->elts;
+
+	for (ngx_uint_t i = 0; settles != NULL && i < set->settles->nelts; i++)
+		if (settles[i].rule == limit->rule)
+			return settles[i].cost;
+	return NULL;
+}
+
+int
+ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit)
+{
+	return limit->count_if != NULL || limit->refund_if != NULL ||
+	       (set->settles != NULL && actual_of(set, limit) != NULL);
 }
 
 static size_t
-count_kept(struct ngx_rl_limit *const *limits, const struct rl_charges *charges, size_t count)
+count_kept(const struct ngx_rl_set *set, struct ngx_rl_limit *const *limits,
+           const struct rl_charges *charges, size_t count)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < count; i++)
-		kept += ngx_rl_answer_is_asked(limits[i]) && charges[i].count > 0;
+		kept += charges[i].count > 0 && ngx_rl_answer_is_asked(set, limits[i]);
 	return kept;
 }
 
 ngx_int_t
-ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, struct ngx_rl_limit *const *limits,
-                   const struct rl_charges *charges, size_t count, struct ngx_rl_kept **to)
+ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, const struct ngx_rl_set *set,
+                   struct ngx_rl_limit *const *limits, const struct rl_charges *charges,
+                   size_t count, struct ngx_rl_kept **to)
 {
-	size_t size = count_kept(limits, charges, count);
+	size_t size = count_kept(set, limits, charges, count);
 	struct ngx_rl_kept *kept;
 
 	*to = NULL;
@@ -51,8 +87,9 @@ ngx_rl_answer_keep(ngx_pool_t *pool, struct rl *rl, struct ngx_rl_limit *const *
 	kept->rl = rl;
 	kept->count = 0;
 	for (size_t i = 0; i < count; i++)
-		if (ngx_rl_answer_is_asked(limits[i]) && charges[i].count > 0)
-			kept->items[kept->count++] = (struct kept){limits[i], charges[i]};
+		if (charges[i].count > 0 && ngx_rl_answer_is_asked(set, limits[i]))
+			kept->items[kept->count++] =
+				(struct kept){limits[i], actual_of(set, limits[i]), charges[i]};
 	*to = kept;
 	return NGX_OK;
 }
@@ -68,30 +105,60 @@ is_true(struct ngx_rl_request *request, void *value, int otherwise)
 	return text.len > 1 || (text.len == 1 && *text.data != '0');
 }
 
+static int
+counts(struct ngx_rl_request *request, const struct ngx_rl_limit *limit)
+{
+	return is_true(request, limit->count_if, 1) && !is_true(request, limit->refund_if, 0);
+}
+
+/* What is empty, as a header field that the answer has not, or no number, is not known. */
+static int
+is_known(struct ngx_rl_request *request, const struct kept *kept, uint64_t *actual)
+{
+	const struct ngx_rl_rule *rule = kept->limit->rule;
+	ngx_str_t text;
+
+	if (kept->actual == NULL ||
+	    request->main->evaluate(request->request, kept->actual, &text) != NGX_OK ||
+	    text.len == 0)
+		return 0;
+	if (ngx_rl_parse_number(&text, NGX_RL_COST_MAX, actual) != NGX_OK) {
+		if (ngx_rl_report_is_new(request->main, NGX_RL_REPORT_RULE(rule), -EINVAL))
+			ngx_log_error(
+				NGX_LOG_ERR, request->log, 0,
+				"rl: rule \"%V\": what a request has cost is no number, and it "
+				"stays charged as it was",
+				&rule->name);
+		return 0;
+	}
+	*actual = ngx_min(*actual, RL_CAPACITY_MAX);
+	return 1;
+}
+
 static void
-refund(struct ngx_rl_request *request, struct rl *rl, struct kept *kept)
+settle(struct ngx_rl_request *request, struct rl *rl, struct kept *kept, uint64_t actual)
 {
 	int error = -EBUSY;
 
-	for (int tries = 0; error == -EBUSY && tries < REFUND_TRIES; tries++)
-		error = rl_refund(rl, &kept->charges);
+	for (int tries = 0; error == -EBUSY && tries < SETTLE_TRIES; tries++)
+		error = rl_settle(rl, &kept->charges, actual);
 	if (error < 0)
 		ngx_log_error(NGX_LOG_ERR, request->log, 0,
-		              "rl: rule \"%V\": a request that does not count stays charged: %s: "
-		              "%s",
+		              "rl: rule \"%V\": what a request has cost is not counted: %s: %s",
 		              &kept->limit->rule->name, rl_strerror(error), rl_error_remedy(error));
 }
 
 void
 ngx_rl_answer_settle(struct ngx_rl_request *request, struct ngx_rl_outcome *outcome)
 {
-	struct ngx_rl_kept *kept = outcome->kept;
+	struct ngx_rl_kept *all = outcome->kept;
 
 	outcome->kept = NULL;
-	for (size_t i = 0; kept != NULL && i < kept->count; i++) {
-		const struct ngx_rl_limit *limit = kept->items[i].limit;
+	for (size_t i = 0; all != NULL && i < all->count; i++) {
+		struct kept *kept = &all->items[i];
+		uint64_t actual = 0;
 
-		if (!is_true(request, limit->count_if, 1) || is_true(request, limit->refund_if, 0))
-			refund(request, kept->rl, &kept->items[i]);
+		if (!counts(request, kept->limit) || is_known(request, kept, &actual))
+			settle(request, all->rl, kept, actual);
 	}
 }

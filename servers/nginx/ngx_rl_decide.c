@@ -194,7 +194,8 @@ gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item
 static int
 needs_charges(const struct ask *ask, const struct ngx_rl_limit *limit)
 {
-	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 || ngx_rl_answer_is_asked(limit) ||
+	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 ||
+	       ngx_rl_answer_is_asked(ask->set, limit) ||
 	       ask->set->on_error == NGX_RL_ON_ERROR_DENY;
 }
 
@@ -347,8 +348,8 @@ hold(struct ask *ask, struct ngx_rl_outcome *outcome)
 
 	for (size_t i = 0; i < ask->count; i++)
 		count += rl_holds(&ask->charges[i], holds + count, RL_ITEMS_MAX - count);
-	if (ngx_rl_answer_keep(ask->request->pool, ask->handle->rl, ask->limits, ask->charges,
-	                       ask->count, &outcome->kept) != NGX_OK) {
+	if (ngx_rl_answer_keep(ask->request->pool, ask->handle->rl, ask->set, ask->limits,
+	                       ask->charges, ask->count, &outcome->kept) != NGX_OK) {
 		(void)rl_release(ask->handle->rl, holds, count);
 		return NGX_ERROR;
 	}

@@ -32,6 +32,8 @@ ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uin
 {
 	if (set->limits == NULL)
 		set->limits = outer->limits;
+	if (set->settles == NULL)
+		set->settles = outer->settles;
 	ngx_conf_merge_uint_value(set->status, outer->status, status);
 	ngx_conf_merge_uint_value(set->log_level, outer->log_level, NGX_LOG_ERR);
 	ngx_conf_merge_value(set->dry_run, outer->dry_run, 0);
@@ -434,7 +436,7 @@ ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_s
 			return NGX_CONF_ERROR;
 	if (limit.count_if != NULL && limit.refund_if != NULL)
 		return "has both count_if and refund_if";
-	main->has_answers |= ngx_rl_answer_is_asked(&limit);
+	main->has_answers |= limit.count_if != NULL || limit.refund_if != NULL;
 	if (limit.is_nodelay || limit.has_undelayed) {
 		if (!limit.has_burst)
 			return "has delay or nodelay without a burst";

@@ -128,6 +128,14 @@ set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 static char *
+set_settle(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return ngx_rl_settle_directive(cf, main_of(cf),
+	                               &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_OWN]);
+}
+
+static char *
 set_limit_conn(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
 	(void)cmd;
@@ -175,6 +183,7 @@ static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
 	SRV_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
+	SRV_COMMAND("rl_settle", NGX_CONF_TAKE2, set_settle, 0, NULL),
 	SRV_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
 	SET_COMMANDS("rl_", NGX_RL_OWN),
 	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),

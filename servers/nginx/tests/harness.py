@@ -308,6 +308,7 @@ class Backend:
         self.server.listen(256)
         self.port = self.server.getsockname()[1]
         self.lock = threading.Condition()
+        self.usage = b""  # a field more
         self.held, self.free, self.ending = 0, 0, False
         self.thread = threading.Thread(target=self.accept, daemon=True)
         self.thread.start()
@@ -335,7 +336,7 @@ class Backend:
                     self.lock.wait_for(lambda: self.free > 0 or self.ending, PATIENCE)
                     self.free -= 1
                     self.held -= 1
-            client.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 3\r\n\r\nok\n")
+            client.sendall(b"HTTP/1.0 200 OK\r\n" + self.usage + b"Content-Length: 3\r\n\r\nok\n")
 
     def wait_held(self, count):
         with self.lock:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""count_if and refund_if: what counts is known with the answer, and until then it counts."""
+"""count_if, refund_if and rl_settle: what counts is known with the answer, and until then it is the charge that counts."""
 import http.server
 import os
 import signal
@@ -28,6 +28,8 @@ class Login:
                 self.send_response(status)
                 if status == 302:
                     self.send_header("X-Accel-Redirect", "/inside")
+                if cost := self.headers.get("X-Cost"):
+                    self.send_header("X-Usage", cost)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
 
@@ -199,7 +201,68 @@ class Answers(Case):
                 self.assertEqual(s.recv(100), b"")
             self.settled(n, "x", count)
 
+    def spend(self, **others):
+        return self.serve("cost=10; rl_settle login cost=$upstream_http_x_usage", rule="100/d", **others)
+
+    def test_what_it_has_cost_takes_the_place_of_the_charge(self):
+        n = self.spend(workers=4)
+        costs = [0, 3, 10, 25, 1] * 4
+        for cost in costs[:8]:
+            self.assertEqual(n.get("/login?k=x", X_Cost=str(cost)).status, 401)
+        self.settled(n, "x", sum(costs[:8]))
+        self.assertEqual(n.get("/login?k=x", X_Cost="500").status, 401)  # a debt
+        self.settled(n, "x", sum(costs[:8]) + 500)
+        self.assertEqual(n.get("/login?k=x").status, 429)
+
+    def test_a_cost_that_is_not_known_leaves_the_charge(self):
+        n = self.spend()
+        for cost in ("", "none", "-5", "1.5"):
+            n.get("/login?k=x", X_Cost=cost)
+        self.settled(n, "x", 40)
+        self.assertEqual(n.log_count("what a request has cost is no number"), 1)
+
+    def test_a_client_that_goes_away_has_cost_what_is_known(self):
+        n = self.serve("cost=10; rl_settle login cost=$bytes_sent", rule="100000/d")
+        self.login.is_open.clear()
+        with open_request(n, "/login?k=x"):
+            self.login.wait_asked(1)
+            self.assertEqual(used(n.segment, "login", "x"), [10])
+        eventually(lambda: any(" 499 " in line for line in n.access()))
+        self.settled(n, "x", 0)
+        self.login.is_open.set()
+        answer = n.get("/login?k=x")
+        eventually(lambda: used(n.segment, "login", "x")[0] > 10, "the bytes of an answer")
+        self.assertEqual(answer.status, 401)
+
+    def test_an_answer_that_does_not_count_costs_nothing(self):
+        n = self.serve("cost=10 count_if=$failed; rl_settle login cost=$upstream_http_x_usage", rule="100/d")
+        n.get("/login?k=x", X_Password="right", X_Cost="7")
+        n.get("/login?k=x", X_Cost="7")
+        self.settled(n, "x", 7)
+
+    def test_settled_by_the_rule_and_inherited(self):
+        n = self.serve("cost=10; rl_limit all key=all; rl_limit slots key=s", rule="100/d; rl_rule all 100/d; rl_rule slots in_flight=2")
+        n.http = n.http.replace("location /login {", "rl_settle login cost=$upstream_http_x_usage; rl_settle slots cost=9; location /login {")
+        n.reload()
+        for _ in range(3):
+            n.get("/login?k=x", X_Cost="4")
+        self.settled(n, "x", 12)
+        self.assertEqual((used(n.segment, "all", "all"), used(n.segment, "slots", "s")), ([3], []))
+
+    def test_bytes_of_connections(self):
+        login = Login()
+        self.servers.append(login)
+        n = self.nginx("", stream="rl_rule login 1000/d; server { listen 127.0.0.1:%STREAM_PORT%; rl_limit login key=x; "
+                                  f"rl_settle login cost=$bytes_received; proxy_pass 127.0.0.1:{login.port}; }}")
+        asked = b"GET / HTTP/1.0\r\nX-Password: right\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", n.stream_port), PATIENCE) as s:
+            s.sendall(asked)
+            self.assertIn(b"200", s.recv(100))
+        self.settled(n, "x", len(asked))
+
     def test_what_is_refused(self):
+        self.refuses("rl_rule r 5/s; server { listen 127.0.0.1:%PORT%; rl_settle nosuch cost=1; }", "there is no rule or zone")
+        self.refuses("rl_rule r 5/s; server { listen 127.0.0.1:%PORT%; rl_limit r; rl_settle r 5; }", 'invalid parameter "5"')
         self.refuses("rl_rule r 5/s; server { listen 127.0.0.1:%PORT%; rl_limit r count_if=1 refund_if=1; }",
                      "has both count_if and refund_if")
         self.refuses("rl_rule r 5/s; server { listen 127.0.0.1:%PORT%; rl_limit r count_if=$nosuch; }", "nosuch")

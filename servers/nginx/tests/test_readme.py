@@ -69,6 +69,16 @@ class Examples(Case):
         n.reload()
         self.assertEqual(n.statuses("/signin?user=u", 7), [502] * 5 + [429] * 2)
 
+    def test_tokens_and_bytes(self):
+        n = self.serve("rl_rule tokens")
+        self.assertEqual(n.get("/v1/a", X_API_Key="k").status, 200)
+        eventually(lambda: 1 < max(used(n.segment, "bytes", "127.0.0.1"), default=0) < 4096, "the bytes of an answer")
+        self.assertEqual(used(n.segment, "tokens", "k"), [4096])  # no usage was told
+        self.origin.usage = b"X-Usage: 731\r\n"
+        answer = n.get("/v1/a", X_API_Key="k")
+        self.assertIsNone(answer["X-Usage"])
+        eventually(lambda: used(n.segment, "tokens", "k") == [4096 + 731], "the usage of an answer")
+
     def test_downloads(self):
         n = self.serve("rl_rule downloads ")
         n.http = n.http.replace("proxy_pass http", "rewrite ^/download(.*) $1 break; proxy_pass http")
