@@ -364,14 +364,16 @@ name_host(struct cluster *c, const char *segment)
 }
 
 static bool
-start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t inode,
-      uint64_t now_ns, char *why, size_t size)
+start(struct cluster *c, struct rl *rl, const char *segment, uint64_t now_ns, char *why,
+      size_t size)
 {
+	struct rl_info info;
 	int error;
 
+	rl_info(rl, &info);
 	name_host(c, segment);
 	if (!read_files(c, why, size) || !open_store(c, now_ns, why, size) ||
-	    !identity_open(&c->identity, c->options.state, segment, device, inode, why, size))
+	    !identity_open(&c->identity, c->options.state, segment, info.created_ns, why, size))
 		return false;
 	c->shares = (struct host_shares){
 		.rl = rl,
@@ -412,7 +414,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, dev_t device, ino_t
 
 struct cluster *
 cluster_open(const struct cluster_options *options, struct rl *rl, const char *segment,
-             dev_t device, ino_t inode, uint64_t now_ns)
+             uint64_t now_ns)
 {
 	struct cluster *c = calloc(1, sizeof *c);
 	char why[320] = "no memory", text[360];
@@ -420,7 +422,7 @@ cluster_open(const struct cluster_options *options, struct rl *rl, const char *s
 	if (c) {
 		c->options = *options;
 		c->heard_ns = now_ns;
-		if (start(c, rl, segment, device, inode, now_ns, why, sizeof why))
+		if (start(c, rl, segment, now_ns, why, sizeof why))
 			return c;
 	}
 	snprintf(text, sizeof text, "cluster: %s", why);

@@ -68,7 +68,7 @@ struct cluster {
 
 /* Of the segment. NULL after telling why. */
 struct cluster *cluster_open(const struct cluster_options *options, struct rl *rl,
-                             const char *segment, dev_t device, ino_t inode, uint64_t now_ns);
+                             const char *segment, uint64_t now_ns);
 void cluster_close(struct cluster *c, uint64_t now_ns);
 
 /* The descriptor to poll for reading, and when to come again. */

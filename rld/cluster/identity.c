@@ -16,7 +16,8 @@
 
 struct parts {
 	char boot[64];
-	uint64_t device, inode;
+	char segment[RL_NAME_MAX + 1];
+	uint64_t created_ns;
 	unsigned char random[RANDOM_SIZE]; /* 0 where it was never needed */
 };
 
@@ -57,19 +58,20 @@ make(struct identity *id, const unsigned char random[static RANDOM_SIZE])
 	struct parts p;
 
 	memset(&p, 0, sizeof p); /* its padding is hashed, too */
-	p.device = (uint64_t)id->device;
-	p.inode = (uint64_t)id->inode;
+	memcpy(p.segment, id->segment, sizeof p.segment);
+	p.created_ns = id->created_ns;
 	memcpy(p.random, random, RANDOM_SIZE);
 	return read_whole(BOOT_ID, p.boot, sizeof p.boot - 1) && write_text(&p, id->text);
 }
 
 bool
-identity_open(struct identity *id, const char *state, const char *segment, dev_t device,
-              ino_t inode, char *why, size_t size)
+identity_open(struct identity *id, const char *state, const char *segment, uint64_t created_ns,
+              char *why, size_t size)
 {
 	unsigned char random[RANDOM_SIZE] = {0};
 
-	*id = (struct identity){.device = device, .inode = inode};
+	*id = (struct identity){.created_ns = created_ns};
+	strncpy(id->segment, segment, sizeof id->segment - 1);
 	if (state && snprintf(id->path, sizeof id->path, "%s/%s.identity", state, segment) >=
 	                     (int)sizeof id->path)
 		id->path[0] = '\0';

@@ -12,23 +12,23 @@
  * part that is kept in a file.
  */
 
+#include <rl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define IDENTITY_TEXT 12 /* 11 characters, for 64 bits */
 
 struct identity {
 	char text[IDENTITY_TEXT];
 	char path[256]; /* of the random part; "" where there is no directory for it */
-	dev_t device;   /* of the segment's file */
-	ino_t inode;
-	uint64_t seq; /* of the last request, in microseconds of the boot's clock */
+	char segment[RL_NAME_MAX + 1];
+	uint64_t created_ns; /* of the segment: another one in its file's place is another host */
+	uint64_t seq;        /* of the last request, in microseconds of the boot's clock */
 };
 
 /* `state`: a directory of this daemon's own, or NULL. False after writing why. */
-bool identity_open(struct identity *id, const char *state, const char *segment, dev_t device,
-                   ino_t inode, char *why, size_t size);
+bool identity_open(struct identity *id, const char *state, const char *segment, uint64_t created_ns,
+                   char *why, size_t size);
 
 /*
  * Another host from now on. False where it could not be kept: a restart may be taken for the other

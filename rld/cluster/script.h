@@ -13,6 +13,10 @@
  *	t  the sum of shares		n  how many are above 0
  *	x  no share expires before	w  "ms:host", who last got less than it is short of
  *	c  ms of the last call		r  ms of the last word of room
+ *	m  ms of the last request
+ *
+ * A clock that is behind `m` was set back, or is another node's: all times go back with it, so that
+ * each share lasts as long as it had to at the last request, and no longer than that.
  *
  * Who needs more than there is gets nothing beyond what it has: two parts of which each helps
  * nobody lock up what one of them could use. So that others give back what they do not use, a call

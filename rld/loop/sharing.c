@@ -119,8 +119,7 @@ sharing_open(struct sharing *l, const struct config *config, const struct segmen
 		options.state = state;
 		options.take_rules = config->cluster.has_shared_rules ? take : NULL;
 		options.take_arg = take_arg;
-		l->cluster = cluster_open(&options, segment->rl, config->name, segment->device,
-		                          segment->inode, now_ns);
+		l->cluster = cluster_open(&options, segment->rl, config->name, now_ns);
 	}
 	if (l->cluster) {
 		log_line(LOG_INFO, "limits with scope cluster are shared over %s%s",

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,15 +41,10 @@ monotonic_ns(void)
 static int
 borrow(struct host *h, const struct cluster_options *options)
 {
-	struct rl_place place;
 	struct cluster *c;
-	struct stat file;
 
 	signal(SIGPIPE, SIG_IGN);
-	rl_place(h->segment, NULL, &place);
-	if (stat(place.path, &file) < 0)
-		return 3;
-	c = cluster_open(options, h->rl, h->segment, file.st_dev, file.st_ino, monotonic_ns());
+	c = cluster_open(options, h->rl, h->segment, monotonic_ns());
 	if (!c)
 		return 4;
 	for (;;) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../rld/cluster/script.h"
 #include "reference.h"
@@ -305,6 +306,65 @@ test_order(void **state)
 }
 
 /* 15 digits come back as they were. */
+/* As if the store's clock had gone on by that much and was set back then. */
+static void
+set_clock_back(uint64_t ms)
+{
+	static const char script[] =
+		"local a = redis.call('HGETALL', KEYS[1])\n"
+		"for i = 1, #a, 2 do\n"
+		"  local first, ms, last = string.match(a[i + 1], "
+		"'^(.-)(%d%d%d%d%d%d%d%d%d%d%d%d%d)(.*)$')\n"
+		"  if ms then redis.call('HSET', KEYS[1], a[i], first .. (ms + ARGV[1]) .. last) "
+		"end\n"
+		"end\n"
+		"return redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]) + ARGV[1])\n";
+
+	freeReplyObject(
+		check(redisCommand(redis, "EVAL %s 1 rl1:{0} %llu", script, (unsigned long long)ms),
+	              REDIS_REPLY_INTEGER));
+}
+
+/* Nothing is lent twice, and what a dead host had comes back when it had to. */
+static void
+test_clock_set_back(void **state)
+{
+	struct reference_ask first = {.host = 0,
+	                              .seq = 1,
+	                              .want = 12,
+	                              .need = 6,
+	                              .limit = 10,
+	                              .life = 60000,
+	                              .starve = 1000};
+	struct reference_ask dies = first, next = first;
+	uint64_t got[ANSWERS];
+
+	(void)state;
+	flush();
+	assert_int_equal(ask(&first, got), 10);
+	first.seq = 2;
+	first.want = 6;
+	assert_int_equal(ask(&first, got), 6);
+	dies.host = 1;
+	dies.need = dies.want = 4;
+	dies.life = 300;
+	assert_int_equal(ask(&dies, got), 4);
+	set_clock_back(3600 * 1000);
+	next.host = 2;
+	next.need = next.want = 4;
+	next.is_short = true;
+	assert_int_equal(ask(&next, got), 0);
+	assert_int_equal(got[ANSWER_SUM], 10);
+	first.seq = 3;
+	assert_int_equal(ask(&first, got), 6);
+	assert_true(got[ANSWER_OTHER_STARVES]);
+	usleep(350 * 1000);
+	next.seq = 2;
+	assert_int_equal(ask(&next, got), 4);
+	assert_int_equal(got[ANSWER_SUM], 10);
+	assert_int_equal(got[ANSWER_HOSTS], 2);
+}
+
 static void
 test_long_numbers(void **state)
 {
@@ -403,6 +463,7 @@ main(void)
 		cmocka_unit_test(test_life_is_the_longest),
 		cmocka_unit_test(test_nothing_is_taken_away),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_clock_set_back),
 		cmocka_unit_test(test_long_numbers),
 		cmocka_unit_test(test_all_or_nothing),
 		cmocka_unit_test(test_calls),

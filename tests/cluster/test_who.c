@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which hosts have come and gone between two answers, whatever order they are named in. */
+/* Which hosts have come and gone between two answers, in whatever order; and who a host is. */
 
 #include <stdio.h>
 #include <string.h>
@@ -59,11 +59,29 @@ test_who_has_come_and_gone(void **state)
 	hosts_free(&h);
 }
 
+/* As long as the segment is the same; a container that has its name and its file's number is not. */
+static void
+test_identity(void **state)
+{
+	struct identity id, same, later, other;
+	char why[200];
+
+	(void)state;
+	assert_true(identity_open(&id, NULL, "web", 1000, why, sizeof why));
+	assert_true(identity_open(&same, NULL, "web", 1000, why, sizeof why));
+	assert_true(identity_open(&later, NULL, "web", 1001, why, sizeof why));
+	assert_true(identity_open(&other, NULL, "api", 1000, why, sizeof why));
+	assert_string_equal(id.text, same.text);
+	assert_string_not_equal(id.text, later.text);
+	assert_string_not_equal(id.text, other.text);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_has_come_and_gone),
+		cmocka_unit_test(test_identity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
