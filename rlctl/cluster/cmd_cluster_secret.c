@@ -24,7 +24,7 @@ enum step {
 	KEEP,   /* all use it */
 	FREE,   /* another one is in use, and by no host */
 	OTHERS, /* and by hosts */
-	OLDER   /* by hosts of 0.2 or before */
+	OLDER   /* by hosts of an earlier build */
 };
 
 static const struct {
@@ -32,12 +32,13 @@ static const struct {
 } steps[] = {
 	[MAKE] = {"make", "make the next secret, and give it to all hosts beside the one in use:\n"
                           "  head -c 32 /dev/urandom >%s.next && chmod 600 %s.next"},
-	[GIVE] = {"give", "give %s.next to the hosts that lack it; they look each 10 seconds"},
+	[GIVE] = {"give", "give %s.next to the hosts that lack it; they look each second"},
 	[SWITCH] = {"switch", "all hosts have the next secret: rlctl cluster secret --switch"},
 	[WAIT] = {"wait", "wait until all hosts use it; what has to be seen to is in their logs"},
 	[KEEP] = {"keep", "all hosts use the next secret; on each of them:\n  mv %s.next %s"},
-	[FREE] = {"free", "another secret is in use, by no host that is there: 'rlctl cluster "
-                          "secret --switch' puts this host's in its place"},
+	[FREE] = {"free",
+                  "another secret is in use, by no host that has not this one: 'rlctl cluster "
+                  "secret --switch' puts this host's in its place"},
 	[OTHERS] = {"others", "the hosts above use another secret: give this host theirs, as %s"},
 	[OLDER] = {"older", "the hosts above are of an older version, whose questions have another "
                             "form: upgrade or end all of them, then 'rlctl cluster secret "

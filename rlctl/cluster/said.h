@@ -3,7 +3,7 @@
 #define RLCTL_SAID_H
 
 /* A host's own line in the store: "until:name segment version rules state orders skew secret
- * other". Hosts of 0.2 say nothing of their secrets. */
+ * other". Earlier builds say nothing of their secrets. */
 
 #include <cluster/secret.h>
 #include <rl_admin.h>

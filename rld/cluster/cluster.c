@@ -39,41 +39,6 @@ hear(struct cluster *c, uint64_t now_ns)
 	report(c, false, text);
 }
 
-/* A check that is gone, or is another's, is seen to at once. */
-static void
-take_beat(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
-{
-	struct cluster *c = arg;
-
-	(void)label;
-	if (!v)
-		return;
-	hear(c, now_ns);
-	if (strcmp(store_text(v), c->secret.check) != 0 && c->shares.is_allowed)
-		c->announce_ns = 0;
-}
-
-/*
- * Tells a store that is idle, as nobody wishes for anything, from one that is away; and that its
- * secret is another now.
- */
-static void
-beat(struct cluster *c, uint64_t now_ns)
-{
-	static const char *const argv[] = {"GET", SCRIPT_CHECK};
-	const struct store_question q = {.key = SCRIPT_CHECK,
-	                                 .key_size = strlen(SCRIPT_CHECK),
-	                                 .argc = 2,
-	                                 .argv = argv,
-	                                 .answer = take_beat,
-	                                 .arg = c};
-
-	if (now_ns < c->beat_ns)
-		return;
-	c->beat_ns = now_ns + (now_ns - c->heard_ns < BEAT ? BEAT : BEAT / 2);
-	store_ask(c->store, &q, now_ns);
-}
-
 static void
 look_whether_away(struct cluster *c, uint64_t now_ns)
 {
@@ -108,8 +73,9 @@ look_at_files(struct cluster *c)
 {
 	struct secret of_file[2] = {0};
 	const char *path = c->options.secret_file;
-	char why[320] = "";
+	char why[320] = "", before[SECRET_CHECK];
 
+	memcpy(before, c->other.check, sizeof before);
 	secret_read(&of_file[0], path, why, sizeof why);
 	secret_read_next(&of_file[1], path, why, sizeof why);
 	report_of_file(c, why);
@@ -118,6 +84,8 @@ look_at_files(struct cluster *c)
 		if (strcmp(of_file[i].check, c->secret.check) != 0 && of_file[i].check[0])
 			c->other = of_file[i];
 	explicit_bzero(of_file, sizeof of_file);
+	if (strcmp(before, c->other.check) != 0)
+		c->announce_ns = 0;
 }
 
 /* Nothing of it is known here under the new one: what is in use is asked for anew. */
@@ -159,6 +127,42 @@ be_foreign(struct cluster *c, const char *check)
 		report(c, true, why_foreign(check));
 	c->is_foreign = true;
 	c->shares.is_allowed = false;
+}
+
+/* A check that is gone, or is another's, is seen to at once. */
+static void
+take_beat(void *arg, uint64_t label, const struct store_value *v, uint64_t now_ns)
+{
+	struct cluster *c = arg;
+
+	(void)label;
+	if (!v)
+		return;
+	hear(c, now_ns);
+	if (strcmp(store_text(v), c->secret.check) != 0 && c->shares.is_allowed)
+		c->announce_ns = 0;
+}
+
+/*
+ * Tells a store that is idle, as nobody wishes for anything, from one that is away; and that its
+ * secret is another now.
+ */
+static void
+beat(struct cluster *c, uint64_t now_ns)
+{
+	static const char *const argv[] = {"GET", SCRIPT_CHECK};
+	const struct store_question q = {.key = SCRIPT_CHECK,
+	                                 .key_size = strlen(SCRIPT_CHECK),
+	                                 .argc = 2,
+	                                 .argv = argv,
+	                                 .answer = take_beat,
+	                                 .arg = c};
+
+	if (now_ns < c->beat_ns)
+		return;
+	look_at_files(c);
+	c->beat_ns = now_ns + (now_ns - c->heard_ns < BEAT ? BEAT : BEAT / 2);
+	store_ask(c->store, &q, now_ns);
 }
 
 static void
@@ -255,7 +259,6 @@ announce(struct cluster *c, uint64_t now_ns)
 
 	if (now_ns < c->announce_ns)
 		return;
-	look_at_files(c);
 	snprintf(about, sizeof about, "%s %" PRIu64 " %s %" PRIu64 " %" PRId64 " %.10s %.10s",
 	         c->about, c->rules.version,
 	         c->rules.version == 0 ? "own"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define SECRET_SIZE 32
-#define SECRET_FORM "2:"    /* of the questions; hosts of 0.2 and before have none */
+#define SECRET_FORM "2:"    /* of the questions; earlier builds had none */
 #define SECRET_CHECK 35     /* the form, and 32 hex digits that tell nothing of the secret */
 #define SECRET_SHORT 11     /* the form, and 8 of them, to tell secrets apart */
 #define SECRET_NEXT ".next" /* the name of the file that is to follow */

@@ -313,7 +313,10 @@ is_banned() {
 @test "with a wrong secret every verb of the cluster fails and says why" {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment "
-	head -c 32 /dev/urandom >"$dir/secret"
+	head -c 32 /dev/urandom >"$dir/secret2"
+	chmod 600 "$dir/secret2"
+	write_config "$dir/rl2.json" "$segment-2" "$dir/secret2"
+	export RL_CONFIG="$dir/rl2.json"
 	for verb in status hosts 'show api alice' 'override api alice 5' "push $dir/rl.json" pull "diff $dir/rl.json" \
 		'reset api alice' 'ban bob --for 1h' 'allow bob --for 1h' 'unban bob' 'forget nobody'; do
 		# shellcheck disable=SC2086
@@ -325,6 +328,7 @@ is_banned() {
 	rlctl cluster secret
 	exits 1
 	says 'use another secret'
+	export RL_CONFIG="$dir/rl.json"
 	redis-cli -p "$port" set 'rl1:{hosts}:check' 0123456789abcdef0123456789abcdef >/dev/null
 	redis-cli -p "$port" hset 'rl1:{hosts}' old '99999999999999:h1 s1 0.2.0 0 own 0 0' >/dev/null
 	wait_for grep -q 'questions have another form' "$dir/rld"

@@ -59,7 +59,7 @@ test_who_has_come_and_gone(void **state)
 	hosts_free(&h);
 }
 
-/* As long as the segment is the same; a container that has its name and its file's number is not. */
+/* As long as the segment is the same; a container with its name and its file's number is not. */
 static void
 test_identity(void **state)
 {

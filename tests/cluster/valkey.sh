@@ -43,7 +43,7 @@ done
 PATH=$work/root/usr/bin:$PATH
 redis-server --version
 
-for test in take store hosts; do
+for test in take store lone hosts; do
 	echo "cluster/test_$test"
 	"build/tests/cluster/test_$test" >"$work/log" 2>&1 || { tail -n 40 "$work/log" && exit 1; }
 done
