@@ -128,19 +128,15 @@ enum rl_on_full {
 
 /* How rl_open() behaves; combine with |. */
 enum rl_open_flag {
-	RL_OPEN_READONLY = 1,    /* map without write permission, and never create: peek and inspect
-	                            only */
+	RL_OPEN_READONLY = 1,    /* map without write permission, and never create: look only */
 	RL_OPEN_EXISTING = 2,    /* never create */
 	RL_OPEN_GROUP = 4,       /* give a new segment to `group`, and trust one that another member
 	                            has made */
 	RL_OPEN_ANY_OWNER = 8,   /* trust any owner: for tools run by an administrator */
-	RL_OPEN_HUGE_PAGES = 16, /* ask the kernel for huge pages for a new segment; if it gives
-	                            none, the segment does without: see "Huge pages" in rl(7) */
-	RL_OPEN_POPULATE = 32,   /* map every page at once: opening takes some 0.2 s for a GiB, and
-	                            the first request for a key no longer waits for its page */
+	RL_OPEN_HUGE_PAGES = 16, /* ask for huge pages for a new segment, or do without: rl(7) */
+	RL_OPEN_POPULATE = 32,   /* map each page at once, in some 0.2 s a GiB: no request waits */
 	RL_OPEN_AT_LEAST = 64,   /* refuse a segment that is less than these options ask for */
-	RL_OPEN_CLUSTER = 128,   /* make a new segment so that limits of it may be of a cluster: it
-	                            takes 16 bytes and a bit more for each slot */
+	RL_OPEN_CLUSTER = 128,   /* a new one may have limits of a cluster: 16 bytes more a slot */
 };
 
 /*
@@ -186,6 +182,12 @@ enum rl_algorithm {
 	RL_IN_FLIGHT = 7,       /* what is held at the same time: rl_flight.h */
 };
 #define RL_ALGORITHM_LAST RL_IN_FLIGHT
+
+/* What a request counts. */
+enum rl_counts {
+	RL_COUNTS_COST = 0,     /* what it costs */
+	RL_COUNTS_REQUESTS = 1, /* one, whatever it costs, and is settled to */
+};
 
 /* For whom a limit is one. */
 enum rl_scope {
@@ -238,6 +240,7 @@ struct rl_limit {
 	uint32_t blind;     /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
 	                       the capacity; rounded down above 1,023, by less than a 512th. 0:
 	                       strict, nothing */
+	uint32_t counts;    /* of enum rl_counts */
 	uint64_t reserved[4];
 };
 
@@ -313,11 +316,10 @@ struct rl_result {
 	uint32_t used;      /* cost that counts now, this request's if it was counted; above `limit`
 	                       with a debt, with denials that count, or once it is lowered */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
-	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS if never;
-	                            see below */
-	uint64_t reset_after_ns; /* until nothing counts any more; 0 if nothing counts now, or
-	                            not known (in_flight) */
-	uint64_t delay_ns;       /* how long an allowed request is to wait; buckets only */
+	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS: never */
+	uint64_t
+		reset_after_ns; /* until nothing counts; 0 if nothing does, or not known likewise */
+	uint64_t delay_ns;      /* how long an allowed request is to wait; buckets only */
 	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none, or the limit is
 	                       in flight; RL_NEVER_NS if it has no end */
 };
@@ -444,12 +446,15 @@ enum rl_verdict rl_reserve(struct rl *rl, int rule, const void *key, size_t key_
  * Tools are told the capacity that a key's last request brought along (rl_entry.tier).
  *
  * -EINVAL: a capacity above RL_CAPACITY_MAX, a burst or undelayed for an algorithm that has none, a
- * burst of RL_CAPACITY_MAX or more, undelayed above the burst, an unknown flag. RL_ERING: a
- * capacity above half the ring, of a sliding log.
+ * burst of RL_CAPACITY_MAX or more, undelayed above the burst, an unknown flag or what it is not
+ * for. RL_ERING: a capacity above half the ring, of a sliding log.
  */
 enum rl_item_flag {
 	RL_ITEM_BURST = 1, /* `burst` counts, also if it is 0. token_bucket: 0 means the capacity */
 	RL_ITEM_UNDELAYED = 2, /* leaky_bucket: `undelayed` counts, also if it is 0 */
+	RL_ITEM_SPEND = 4,     /* count it whatever is left: it is spent; see rl_check(3) */
+	RL_ITEM_CLAMP = 8,     /* a cost above what a limit ever allows is all that it allows */
+	RL_ITEM_LEAVE = 16, /* leave `leave` thousandths of each limit to requests without this */
 };
 
 struct rl_item {
@@ -464,7 +469,7 @@ struct rl_item {
 	unsigned flags;             /* of enum rl_item_flag */
 	struct rl_charges *charges; /* NULL, or gets what is charged, for rl_refund(); of several
 	                               items each has its own */
-	uint32_t leave;             /* 0 */
+	uint32_t leave;             /* with RL_ITEM_LEAVE, 0..999; else 0 */
 	uint64_t reserved[4];       /* no flag makes them count */
 };
 

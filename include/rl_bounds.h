@@ -21,8 +21,9 @@
 #define RL_WINDOW_MAX (400 * UINT64_C(86400) * RL_SECOND) /* 400 days */
 #define RL_GRANULARITY_MAX 64                             /* sub-buckets in a window */
 #define RL_RING_MAX 8192                                  /* entries in a key's ring */
-#define RL_LOG_MAX 4096 /* capacity of a sliding_log, and at most half the ring */
-#define RL_LIMITS_MAX 8 /* limits of a rule */
+#define RL_LOG_MAX 4096  /* capacity of a sliding_log, and at most half the ring */
+#define RL_LIMITS_MAX 8  /* limits of a rule */
+#define RL_LEAVE_MAX 999 /* thousandths of a limit that an item leaves to others */
 /*
  * rl_options.key_bytes: the segment keeps no name of a key or a ban. Names cannot be listed then.
  */

@@ -32,6 +32,7 @@ struct rl_limiter {
 	bool limit_is_capacity;
 	bool counts_denied;
 	bool is_held;
+	bool counts_requests; /* each request is one, whatever it costs */
 	uint64_t window_ns;
 	uint32_t granularity;
 	uint32_t ring_entries;          /* of the segment */

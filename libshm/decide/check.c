@@ -9,6 +9,7 @@
 #include "decide/plan.h"
 #include "decide/prefetch.h"
 #include "decide/several.h"
+#include "decide/spend.h"
 #include "move/follow.h"
 
 /* As a look at its slot plans it; or by whatever it takes. */
@@ -59,7 +60,7 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 		p->charge = to->charge;
 		p->charge->cost = 0;
 	}
-	verdict = (enum rl_verdict)(item->cost > 0 ? charge_alone(p, item->cost) : peek_alone(p));
+	verdict = (enum rl_verdict)(p->asked > 0 ? charge_alone(p, p->asked) : peek_alone(p));
 	if (to)
 		to->count = p->charge->cost > 0;
 	if (item->cost == 0)
@@ -159,6 +160,8 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 	parts = take_cached(rl_here_known(rl), rule, item, booking, now_ns, part, result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)
 		return (enum rl_verdict)decided;
+	if (parts == 0 && item->flags & RL_ITEM_SPEND)
+		return rl_spend_item(rl_here(rl), rule, item, now_ns, r);
 	if (parts == 0)
 		parts = rl_request_make(rl_here(rl), rule, item, booking, now_ns, part,
 		                        RL_LIMITS_MAX, r);

@@ -10,7 +10,8 @@
 #include "rule/ban_note.h"
 #include "rule/history.h"
 
-#define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)
+#define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED | RL_ITEM_CLAMP | RL_ITEM_LEAVE)
+#define LEAVE_WHOLE (RL_LEAVE_MAX + 1u)
 
 __attribute__((noinline)) uint64_t
 rl_request_clock(const struct rl *rl)
@@ -103,6 +104,31 @@ apply_item(const struct rl_item *item, bool keeps_own, const struct rl_limiter *
 	return 0;
 }
 
+/* A part of `whole`, rounded up. */
+static uint32_t
+left_of(uint32_t whole, uint32_t permille)
+{
+	return (uint32_t)(((uint64_t)whole * permille + LEAVE_WHOLE - 1) / LEAVE_WHOLE);
+}
+
+/* A bucket fills as fast as ever, and is left less of; at least one unit is to be had. */
+static int
+apply_leave(uint32_t permille, const struct rl_limiter *l, struct rl_quota *q)
+{
+	uint32_t least = l->algorithm == RL_LEAKY_BUCKET ? 0 : 1;
+	uint32_t *whole = rl_limiter_is_bucket(l) ? &q->burst : &q->capacity, left;
+
+	if (permille == 0)
+		return 0;
+	if (l->is_shared && rl_limiter_has_bucket(l)) /* its burst tells how long it fills */
+		return -EINVAL;
+	left = left_of(rl_limiter_limit(l, q), permille);
+	*whole = *whole > left + least ? *whole - left : least;
+	q->undelayed = rl_lesser(q->undelayed, q->burst);
+	q->prefetch = 0;
+	return 0;
+}
+
 static int
 apply_booking(const struct rl_booking *booking, const struct rl_limiter *l, struct rl_quota *q)
 {
@@ -119,8 +145,10 @@ apply_booking(const struct rl_booking *booking, const struct rl_limiter *l, stru
 static bool
 has_sound_wishes(const struct rl_item *item)
 {
+	uint32_t most = item->flags & RL_ITEM_LEAVE ? RL_LEAVE_MAX : 0;
+
 	return item->capacity <= RL_CAPACITY_MAX && !(item->flags & ~ITEM_FLAGS) &&
-	       item->leave == 0;
+	       item->leave <= most;
 }
 
 /*
@@ -136,8 +164,28 @@ apply_wishes(const struct rl_item *item, const struct rl_booking *booking, struc
 	if (k->rule.count > 0 && limit[0].index == 0)
 		error = apply_item(item, k->keeps_first, &limit[0].limit->limiter, &limit[0].quota);
 	for (unsigned i = 0; i < k->rule.count && error == 0; i++)
+		error = apply_leave(item->leave, &limit[i].limit->limiter, &limit[i].quota);
+	for (unsigned i = 0; i < k->rule.count && error == 0; i++)
 		error = apply_booking(booking, &limit[i].limit->limiter, &limit[i].quota);
 	return error;
+}
+
+static uint64_t
+at_most(uint64_t cost, uint64_t most)
+{
+	return cost < most ? cost : most;
+}
+
+/* What the request costs by this limit. */
+static void
+apply_cost(const struct rl_item *item, struct rl_part *p)
+{
+	const struct rl_limiter *l = &p->limit->limiter;
+
+	if (l->counts_requests)
+		p->asked = at_most(p->asked, 1);
+	else if (item->flags & RL_ITEM_CLAMP)
+		p->asked = at_most(p->asked, rl_limiter_limit(l, &p->quota));
 }
 
 /* The same of the parts of a key for which its rule has nothing else. */
@@ -149,9 +197,14 @@ take_wishes(const struct rl_item *item, const struct rl_booking *booking, struct
 	    apply_item(item, false, &parts->limit->limiter, &parts->quota) < 0)
 		return false;
 	parts->tier = item->capacity;
-	for (unsigned i = 0; i < count; i++)
-		if (apply_booking(booking, &parts[i].limit->limiter, &parts[i].quota) < 0)
+	for (unsigned i = 0; i < count; i++) {
+		struct rl_part *p = &parts[i];
+
+		if (apply_leave(item->leave, &p->limit->limiter, &p->quota) < 0 ||
+		    apply_booking(booking, &p->limit->limiter, &p->quota) < 0)
 			return false;
+		apply_cost(item, p);
+	}
 	return true;
 }
 
@@ -196,6 +249,7 @@ fill(struct rl *rl, int rule, const struct rl_item *item, const struct rl_key_po
 		p->quota = l->quota;
 		p->index = l->index;
 		p->tier = l->index == 0 ? item->capacity : 0;
+		apply_cost(item, p);
 		place(&k->address, i > 0 ? p - 1 : NULL, p);
 	}
 	return k->rule.count;

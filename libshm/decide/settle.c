@@ -114,11 +114,16 @@ settle_charge(struct rl *rl, const struct rl_charge *charge, uint32_t actual, ui
 	return done;
 }
 
-/* May the charge be settled, or given back, by another call? */
+/* What is in flight, and a request that counts as one, is so whatever it costs. */
 static bool
-stays(const struct rl_charge *charge, bool is_settled, int done)
+has_no_cost(struct rl *rl, const struct rl_charge *charge)
 {
-	return (done < 0 && done != -ENOSPC) || (is_settled && rl_charge_is_held(charge));
+	const struct rl_compiled *limit;
+
+	if (rl_charge_is_held(charge))
+		return true;
+	limit = rl_handle_limit(rl, rl_charge_row(charge));
+	return limit && limit->limiter.counts_requests;
 }
 
 /* Each charge by itself: to what it has cost, or as if there had been no request. */
@@ -135,10 +140,12 @@ for_each(struct rl *rl, struct rl_charges *charges, uint32_t actual, bool is_set
 	charges->count = 0;
 	for (unsigned i = 0; i < count; i++) {
 		struct rl_charge charge = charges->charge[i];
-		int done = is_settled ? settle_charge(rl, &charge, actual, now_ns)
-		                      : rl_refund_charge(rl, &charge, now_ns);
+		bool is_left = is_settled && has_no_cost(rl, &charge);
+		int done = is_left      ? 0
+		           : is_settled ? settle_charge(rl, &charge, actual, now_ns)
+		                        : rl_refund_charge(rl, &charge, now_ns);
 
-		if (stays(&charge, is_settled, done))
+		if (is_left || (done < 0 && done != -ENOSPC)) /* for another call */
 			charges->charge[charges->count++] = charge;
 		error = done < 0 ? done : error;
 		most = done > most ? done : most;

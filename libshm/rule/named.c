@@ -11,7 +11,7 @@
 /* What of an identity is the same on every host. */
 #define IDENTITY_OF_ALL                                                                          \
 	((UINT64_C(7) << RL_IDENTITY_TWIN_SHIFT) | RL_IDENTITY_V4_MASK << RL_IDENTITY_V4_SHIFT | \
-	 RL_IDENTITY_V6_MASK << RL_IDENTITY_V6_SHIFT | RL_IDENTITY_HARD)
+	 RL_IDENTITY_V6_MASK << RL_IDENTITY_V6_SHIFT | RL_IDENTITY_HARD | RL_IDENTITY_REQUESTS)
 
 static struct rl_hash_key
 secret_of(const struct rl_segment *s)

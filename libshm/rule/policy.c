@@ -52,6 +52,7 @@ kinds_of(const struct rl_compiled *limit)
 	       (rl_limiter_is_bucket(l) ? RL_POLICY_BUCKET
 	        : rl_adds_knows(l)      ? 0
 	                                : RL_POLICY_OTHER) |
+	       (l->counts_requests ? RL_POLICY_REQUESTS : 0) |
 	       (l->is_shared ? RL_POLICY_SHARED : 0) | (limit->has_prefix ? RL_POLICY_PREFIXES : 0);
 }
 
@@ -161,6 +162,8 @@ steps_of(const struct rl_policy *p)
 
 	if (p->count == 0 || p->is_removed)
 		return 0;
+	if (p->kinds & RL_POLICY_REQUESTS)
+		return p->kinds; /* no rule's plain steps: each request is made by make_any() */
 	return rl_policy_plain_steps(p->rule) | (uint64_t)(p->count - 1) << RL_POLICY_MORE_SHIFT |
 	       p->kinds | (p->has_overrides || p->has_bans ? RL_POLICY_ASKS : 0) |
 	       (is_other ? RL_POLICY_OTHER : 0);

@@ -36,9 +36,10 @@ struct rl_policy_limit {
 	(UINT64_C(1)    \
 	 << 60) /* some limit is no bucket of this host, and none that rl_adds() knows, or does more
 	           than to limit */
-#define RL_POLICY_SHARED (UINT64_C(1) << 59) /* some limit is of a cluster */
-#define RL_POLICY_BUCKET (UINT64_C(1) << 58) /* some limit is a bucket of this host */
-#define RL_POLICY_MORE_SHIFT 32              /* how many limits beyond the first */
+#define RL_POLICY_SHARED (UINT64_C(1) << 59)   /* some limit is of a cluster */
+#define RL_POLICY_BUCKET (UINT64_C(1) << 58)   /* some limit is a bucket of this host */
+#define RL_POLICY_REQUESTS (UINT64_C(1) << 57) /* some limit counts requests */
+#define RL_POLICY_MORE_SHIFT 32                /* how many limits beyond the first */
 #define RL_POLICY_MORE_MASK UINT64_C(0xf)
 #define RL_POLICY_MORE (RL_POLICY_MORE_MASK << RL_POLICY_MORE_SHIFT)
 

@@ -204,6 +204,7 @@ rl_item_check(const struct rl_limit *first, const struct rl_item *item,
               const struct rl_options *options, char *text, size_t size)
 {
 	struct rl_sentence s = {.to = text, .size = text ? size : 0};
+	uint32_t leave_most = item->flags & RL_ITEM_LEAVE ? RL_LEAVE_MAX : 0;
 	uint32_t ring = ring_of(options);
 	int error;
 
@@ -211,13 +212,14 @@ rl_item_check(const struct rl_limit *first, const struct rl_item *item,
 		text[0] = '\0';
 	if (!rl_limit_check_algorithm(first, &s))
 		return -EINVAL;
-	if (item->flags & ~(unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED)) {
+	if (item->flags >= 2 * (unsigned)RL_ITEM_LEAVE) {
 		rl_say(&s, "flags", "0x%x is none that this version of the library knows",
 		       item->flags);
 		return -EINVAL;
 	}
-	if (item->leave != 0) {
-		rl_say(&s, "leave", "%" PRIu32 "; 0 is allowed", item->leave);
+	if (item->leave > leave_most) {
+		rl_say(&s, "leave", "%" PRIu32 "; %s is allowed", item->leave,
+		       leave_most > 0 ? "0 to 999" : "0");
 		return -EINVAL;
 	}
 	error = check_item_capacity(&s, first, item->capacity, ring);

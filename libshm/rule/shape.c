@@ -98,6 +98,7 @@ rl_shape_pack(const struct rl_limit *l)
 		.lo = (uint64_t)l->prefix_v4 << RL_IDENTITY_V4_SHIFT |
 	              (uint64_t)l->prefix_v6 << RL_IDENTITY_V6_SHIFT |
 	              (l->hard ? RL_IDENTITY_HARD : 0) |
+	              (l->counts == RL_COUNTS_REQUESTS ? RL_IDENTITY_REQUESTS : 0) |
 	              (l->scope == RL_SCOPE_CLUSTER ? RL_IDENTITY_CLUSTERED : 0) |
 	              algorithm >> RL_SHAPE_ALGORITHM_BITS << RL_IDENTITY_ALGORITHM_SHIFT,
 		.hi = l->window_ns << RL_SHAPE_WINDOW_SHIFT | /* of RL_NEVER_NS all ones are left */
@@ -145,6 +146,7 @@ rl_shape_unpack(struct rl_u128 identity, uint32_t ring, struct rl_limiter *limit
 		.window_ns = l.window_ns,
 		.granularity = l.granularity,
 		.ring_entries = ring,
+		.counts_requests = (identity.lo & RL_IDENTITY_REQUESTS) != 0,
 	};
 	rl_limiter_set(limiter, l.algorithm);
 	if (rl_limiter_has_window(limiter))

@@ -16,6 +16,8 @@ static const char *const words_algorithm[] = {
 	NULL,
 };
 static const char *const words_mode[] = {"enforce", "shadow", NULL};
+static const char *const words_counts[] = {
+	[RL_COUNTS_COST] = "cost", [RL_COUNTS_REQUESTS] = "requests", NULL};
 static const char *const words_scope[] = {
 	[RL_SCOPE_HOST] = "host", [RL_SCOPE_CLUSTER] = "cluster", NULL};
 static const char *const words_away[] = {[RL_AWAY_LOCAL_SHARE] = "local_share",
@@ -44,6 +46,7 @@ static const char *const words_reason[] = {[RL_BY_LIMIT] = "limit",
 	_Static_assert(sizeof words_##list / sizeof words_##list[0] == (last) + 2, #list)
 HAS_WORDS(algorithm, RL_ALGORITHM_LAST);
 HAS_WORDS(mode, 1);
+HAS_WORDS(counts, RL_COUNTS_REQUESTS);
 HAS_WORDS(scope, RL_SCOPE_CLUSTER);
 HAS_WORDS(away, RL_AWAY_CLOSED);
 HAS_WORDS(on_full, RL_FULL_ALLOW);

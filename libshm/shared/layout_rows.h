@@ -113,7 +113,8 @@ struct rl_overflow_head {
 #define RL_IDENTITY_V6_MASK 0xff
 #define RL_IDENTITY_HARD (UINT64_C(1) << 28)
 #define RL_IDENTITY_CLUSTERED (UINT64_C(1) << 29)
-#define RL_IDENTITY_ALGORITHM_SHIFT 30 /* of its number, what the shape has no room for */
+#define RL_IDENTITY_ALGORITHM_SHIFT 30           /* of its number, what the shape has no room for */
+#define RL_IDENTITY_REQUESTS (UINT64_C(1) << 31) /* counts requests, not what they cost */
 #define RL_IDENTITY_INCARNATION_SHIFT 40
 #define RL_IDENTITY_INCARNATION_MASK UINT64_C(0xfffff)
 #define RL_IDENTITY_LEAVING (UINT64_C(1) << 60) /* somebody checks whether it may be given away */
