@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "decide/spend.h"
 
-#include "decide/answered.h"
 #include "decide/combine.h"
 #include "decide/decide.h"
+#include "segment/stats.h"
 
 /* Charge it as a debt, and tell what counts by the limit's own quota. */
 static bool
@@ -69,7 +69,7 @@ rl_spend_item(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_
 			return RL_UNDECIDED;
 		}
 	if (spend_all(item, part, parts, each))
-		rl_answered_allowed(part->segment, rule, part->slot, part->cost);
+		rl_stats_add(part->segment, rule, RL_COUNT_allowed);
 	rl_parts_combine(part, part + parts, r);
 	return r->verdict;
 }
