@@ -134,6 +134,43 @@ def hold(self, key, cost=1, *, capacity=None):
     return result
 
 
+def spend(self, key, estimate=1, *, raises=False, capacity=None):
+    """Charge what a request will cost by an estimate, and settle it once that is known. Also `async with`.
+
+        with tokens.spend("alice", estimate=800) as s:
+            if not s:
+                return refuse()
+            answer = ask()
+            s.settle(answer.usage.total_tokens)
+
+    What is never settled stays charged; s.refund() is for what was never sent. With `raises`, who is denied is a
+    Limited. What is in flight comes back at the end of the context."""
+    return self.hold(key, estimate, capacity=capacity) if raises else self.check(key, estimate, capacity=capacity)
+
+
+def stream(self, chunks, count):
+    """Yield from `chunks`, and settle to the sum of count(chunk) of those that were taken, however that ends: also
+    if an exception or a client that is gone closes the generator."""
+    spent = 0
+    try:
+        for chunk in chunks:
+            spent += count(chunk)
+            yield chunk
+    finally:
+        self.settle(spent)
+
+
+async def stream_async(self, chunks, count):
+    """stream() of an asynchronous iterable."""
+    spent = 0
+    try:
+        async for chunk in chunks:
+            spent += count(chunk)
+            yield chunk
+    finally:
+        self.settle(spent)
+
+
 async def __aenter__(self):
     return self
 
@@ -328,6 +365,6 @@ _rule_ban.__name__, _rule_allow.__name__, _rule_unban.__name__ = "ban", "allow",
 
 METHODS = {
     _rl.Segment: [rule, check_all, check_many, ban, allow, unban, reset, is_current],
-    _rl.Rule: [hold, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],
-    _rl.Result: [__aenter__, __aexit__],
+    _rl.Rule: [hold, spend, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],
+    _rl.Result: [stream, stream_async, __aenter__, __aexit__],
 }

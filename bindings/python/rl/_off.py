@@ -74,6 +74,11 @@ class Result:
     def refund(self, **options):
         return False
 
+    charges = b""
+
+    def settle(self, actual, **options):
+        return False
+
     def release(self):
         return False
 
@@ -94,6 +99,9 @@ class Rule:
 
     def check_limits(self, *request, **options):
         return Result(self), []
+
+    def spend(self, *request, **options):
+        return Result(self)
 
     def refund_key(self, *request, **options):
         return 0

@@ -261,6 +261,41 @@ result_refund(PyObject *object, PyObject *args, PyObject *kwargs)
 	return PyBool_FromLong(done || released);
 }
 
+PyDoc_STRVAR(settle_doc,
+             "settle($self, actual, *, at_ns=None)\n--\n\n"
+             "Say what this request has cost: less than was charged is given back, more is\n"
+             "charged from now on, beyond the limit if need be. True, or False if nothing\n"
+             "that counts has changed. Once: a second time raises rl.Error. What is in flight\n"
+             "and limits that count requests are left alone.");
+static PyObject *
+result_settle(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"actual", "at_ns", NULL};
+	struct result *self = (struct result *)object;
+	PyObject *at = NULL, *given;
+	struct rl *rl;
+	uint64_t actual;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:settle", names, &given, &at) ||
+	    u64_get(given, "actual", &actual) < 0 ||
+	    !(rl = segment_at(self->rule->segment, at, &self->charges.now_ns)))
+		return NULL;
+	int done = rl_settle(rl, &self->charges, actual);
+	if (done < 0)
+		return raise_error(self->rule->state, done, "actual");
+	return PyBool_FromLong(done);
+}
+
+static PyObject *
+get_charges(PyObject *object, void *closure)
+{
+	const struct rl_charges *charges = &((struct result *)object)->charges;
+
+	(void)closure;
+	return PyBytes_FromStringAndSize((const char *)charges->charge,
+	                                 (Py_ssize_t)(charges->count * sizeof charges->charge[0]));
+}
+
 PyDoc_STRVAR(release_doc,
              "release($self)\n--\n\n"
              "Give back the units in flight that this request holds: True, or False if\n"
@@ -320,6 +355,8 @@ static PyGetSetDef getters[] = {
          "what decided: \"limit\", \"ban\", \"exemption\" or \"reserve\"", NULL},
 	{"error", get_error, NULL, "None, or an rl.Error: why it is undecided, or was not limited",
          NULL},
+	{"charges", get_charges, NULL,
+         "what rates have charged it, as bytes: for Segment.settle() in another process", NULL},
 	{"is_shadow_denied", get_shadow, NULL, "a shadow limit would have denied it", NULL},
 	{"retry_after", get_retry_after, NULL,
          "seconds until the same request may be allowed: 0.0 now, inf never, None not known", NULL},
@@ -358,6 +395,8 @@ static PyMethodDef methods[] = {
          headers_doc},
 	{"refund", (PyCFunction)(void (*)(void))result_refund, METH_VARARGS | METH_KEYWORDS,
          refund_doc},
+	{"settle", (PyCFunction)(void (*)(void))result_settle, METH_VARARGS | METH_KEYWORDS,
+         settle_doc},
 	{"release", result_release, METH_NOARGS, release_doc},
 	{"__enter__", result_enter, METH_NOARGS, NULL},
 	{"__exit__", result_exit, METH_VARARGS, NULL},

@@ -209,6 +209,38 @@ segment_give_back(PyObject *object, PyObject *ignored)
 	return rl ? PyLong_FromLong(done) : NULL;
 }
 
+PyDoc_STRVAR(settle_doc,
+             "settle($self, charges, actual, *, at_ns=None)\n--\n\n"
+             "Result.settle() by the bytes of Result.charges, in whatever process. The bytes\n"
+             "say nothing about whether that was done before: do it once.");
+static PyObject *
+segment_settle(PyObject *object, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = {"charges", "actual", "at_ns", NULL};
+	struct rl_charges charges = {.count = 0};
+	PyObject *at = NULL, *given;
+	const char *bytes;
+	Py_ssize_t len;
+	struct rl *rl;
+	uint64_t actual;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#O|$O:settle", names, &bytes, &len, &given,
+	                                 &at) ||
+	    u64_get(given, "actual", &actual) < 0 ||
+	    !(rl = segment_at(SEGMENT(object), at, &charges.now_ns)))
+		return NULL;
+	if ((size_t)len > sizeof charges.charge || (size_t)len % sizeof charges.charge[0] != 0) {
+		PyErr_SetString(PyExc_ValueError, "charges: these are not the bytes of charges");
+		return NULL;
+	}
+	memcpy(charges.charge, bytes, (size_t)len);
+	charges.count = (unsigned)((size_t)len / sizeof charges.charge[0]);
+	int done = rl_settle(rl, &charges, actual);
+	if (done < 0)
+		return raise_error(SEGMENT(object)->state, done, "actual");
+	return PyBool_FromLong(done);
+}
+
 PyDoc_STRVAR(info_doc,
              "info($self)\n--\n\nWhat the segment is: a dict with the fields of struct rl_info.");
 static PyObject *
@@ -293,6 +325,7 @@ static PyMethodDef methods[] = {
 	{"_check_many", (PyCFunction)(void (*)(void))check_many, METH_FASTCALL | METH_KEYWORDS,
          NULL},
 	{"now_ns", segment_now, METH_NOARGS, now_doc},
+	{"settle", KEYWORDS(segment_settle), settle_doc},
 	{"give_back", segment_give_back, METH_NOARGS, give_back_doc},
 	{"info", segment_info, METH_NOARGS, info_doc},
 	{"sweep", KEYWORDS(segment_sweep), sweep_doc},
