@@ -386,3 +386,35 @@ candidates_read(const struct context *context, struct candidate candidates[CANDI
 			return 0;
 	return count;
 }
+
+static bool
+take_rule(struct config **config, const char *name, const char *when, const char *number,
+          struct candidate *candidate)
+{
+	candidate->config = *config;
+	*config = NULL;
+	config_join(candidate->config);
+	candidate->rule = find_rule(candidate->config, name);
+	if (asprintf(&candidate->label_own, "%s %s change %s", name, when, number) < 0)
+		candidate->label_own = NULL;
+	candidate->label = need(candidate->label_own);
+	return candidate->rule && can_be_replayed(candidate);
+}
+
+size_t
+candidates_of_change(const struct context *context, struct since_change *change,
+                     struct candidate candidates[CANDIDATES_MAX])
+{
+	const char *name = option_value(context, "rule");
+
+	if (count_of(context, "rule") != 1 || count_of(context, "config") > 1) {
+		complain("--since-change: one --rule says which rule is compared, and one --config "
+		         "at most in which file");
+		return 0;
+	}
+	return take_rule(&change->before, name, "before", change->text, &candidates[0]) &&
+	                       take_rule(&change->after, name, "since", change->text,
+	                                 &candidates[1])
+	               ? 2
+	               : 0;
+}

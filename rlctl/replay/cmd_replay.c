@@ -14,6 +14,7 @@
 #include "replay/local_time.h"
 #include "replay/report.h"
 #include "replay/run.h"
+#include "replay/since_change.h"
 #include "replay/suggest_report.h"
 #include "replay/suspicion.h"
 #include "text/duration.h"
@@ -42,6 +43,8 @@ const struct command_option replay_options[] = {
 	{"where", 0, "TEST", "only such requests, as 'status = 401'; again: and such"},
 	{"since", 0, "TIME", "only requests from then on, as 2026-12-24T18:00Z"},
 	{"until", 0, "TIME", "only requests before it"},
+	{"since-change", 0, "N",
+         "--rule before and after change N of 'config history', from then on"},
 	{"cost", 0, "FIELD", "what a request costs; default: 1"},
 	{"time", 0, "FIELD", "the member of a JSON line that is its time"},
 	{"as-is", 0, NULL, "decide requests in the order in which they stand"},
@@ -62,6 +65,7 @@ struct replay {
 	size_t candidate_count;
 	struct run run;
 	struct follow follow;
+	struct since_change change;
 	uint64_t top;
 	uint64_t suggest_ns; /* --window of --suggest; 0: none */
 	bool is_as_is, is_following;
@@ -106,11 +110,13 @@ read_late(const struct context *context, struct replay *replay)
 
 /* Pairs of options of which one leaves nothing for the other to do. */
 static const char *const pairs[][2] = {
-	{"suggest", "limit"},       {"suggest", "rule"},      {"suggest", "config"},
-	{"suggest", "capacity"},    {"suggest", "algorithm"}, {"suggest", "burst"},
-	{"suggest", "granularity"}, {"suggest", "hard"},      {"suggest", "origin"},
-	{"suggest", "verdicts"},    {"suggest", "as-is"},     {"follow", "as-is"},
-	{"verdicts", "json"},       {"format", "log-format"}, {"limit", "window"},
+	{"suggest", "limit"},       {"suggest", "rule"},         {"suggest", "config"},
+	{"suggest", "capacity"},    {"suggest", "algorithm"},    {"suggest", "burst"},
+	{"suggest", "granularity"}, {"suggest", "hard"},         {"suggest", "origin"},
+	{"suggest", "verdicts"},    {"suggest", "as-is"},        {"follow", "as-is"},
+	{"since-change", "limit"},  {"since-change", "suggest"}, {"since-change", "capacity"},
+	{"since-change", "since"},  {"verdicts", "json"},        {"format", "log-format"},
+	{"limit", "window"},
 };
 
 static bool
@@ -154,16 +160,24 @@ read_limits(const struct context *context, struct replay *replay)
 {
 	if (option_value(context, "suggest"))
 		return window_read(context, &replay->suggest_ns);
-	replay->candidate_count = candidates_read(context, replay->candidates);
+	if (!since_change_read(context, &replay->change))
+		return false;
+	replay->candidate_count =
+		replay->change.text
+			? candidates_of_change(context, &replay->change, replay->candidates)
+			: candidates_read(context, replay->candidates);
 	return replay->candidate_count > 0;
 }
 
 static bool
 read_options(const struct context *context, struct replay *replay)
 {
-	return check_pairs(context) && check_parts(context) && read_limits(context, replay) &&
-	       ask_read(context, &replay->ask) &&
-	       read_origin(context, &replay->run.is_from_first) &&
+	if (!check_pairs(context) || !check_parts(context) || !read_limits(context, replay) ||
+	    !ask_read(context, &replay->ask))
+		return false;
+	if (replay->change.text)
+		replay->ask.since_ns = replay->change.at_ns;
+	return read_origin(context, &replay->run.is_from_first) &&
 	       read_top(context, &replay->top) && read_late(context, replay);
 }
 
@@ -272,6 +286,7 @@ replay_free(struct replay *replay)
 {
 	for (size_t i = 0; i < CANDIDATES_MAX; i++)
 		candidate_free(&replay->candidates[i]);
+	since_change_free(&replay->change);
 	ask_free(&replay->ask);
 	events_free(&replay->events);
 }

@@ -123,6 +123,26 @@ traffic() {
 		"$BATS_TEST_TMPDIR/requests"
 	exits 0
 	[ "$(jq -c '[.candidates[].denied]' <<<"$output")" = "[$(noted search '\S+' denied),0]" ]
+	# And by what came since, with one word for the change.
+	ask search 203.0.113.9 55
+	grep ' 203.0.113.9 ' "$verdicts" >"$BATS_TEST_TMPDIR/since"
+	rlctl replay --json --log-format "\$time \$rule \$client \$verdict" --since-change 2 -r search "$BATS_TEST_TMPDIR/since"
+	exits 0
+	[ "$(jq -c '[.candidates[].denied]' <<<"$output")" = "[25,$(noted search 203.0.113.9 denied)]" ]
+	rlctl replay --log-format "\$time \$rule \$client \$verdict" --since-change 2 -r search "$BATS_TEST_TMPDIR/since"
+	says 'search before change 2'
+	says 'search since change 2'
+	grep ' search ' "$verdicts" | sed 's/^[0-9.]*/1700000000.0/' >"$BATS_TEST_TMPDIR/old"
+	rlctl replay --json --log-format "\$time \$rule \$client \$verdict" --since-change 2 -r search "$BATS_TEST_TMPDIR/old"
+	[ "$(jq -c '[.candidates[].denied]' <<<"$output")" = '[0,0]' ] # what came before it does not count
+	for wrong in '--since-change 1 -r search' '--since-change 9 -r search' '--since-change x -r search' \
+		'--since-change 2' '--since-change 2 -r nosuch' '--since-change 2 -r search --limit 3/min' \
+		'--since-change 2 -r search --since 2026-01-01'; do
+		# shellcheck disable=SC2086 # words
+		rlctl replay $wrong "$BATS_TEST_TMPDIR/since"
+		[ "$status" -eq 2 ] || fail_with "$wrong"
+		[ -z "$output" ]
+	done
 }
 
 @test "night: rld has died; more keys; nothing is forgotten" {
@@ -156,7 +176,7 @@ traffic() {
 	says 'for "ticket 12"'
 	on log --changes
 	grep -qE 'override +(1h|1h00m|59m..s) +api\(2\) +key:free 25/30d by ' <<<"$output"
-	"$RLCTL" config set rules/search/limit 31/30d # a reload leaves it
+	"$RLCTL" config set /rules/search/limit 31/30d # a reload leaves it
 	[ "$("$RLCTL" -s "$segment" overrides --output name)" = key:free ]
 	on override api key:free none
 	on get key:free
