@@ -19,7 +19,7 @@ PY_TESTS   := $(call files,bindings/python/tests/test_*.py)
 PY_INCLUDE  = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')
 NEED_PYTHON_BUILD := python3-dev
 NEED_PYTHON := $(NEED_PYTHON_BUILD) python3-pytest python3-flask python3-limits python3-flask-limiter python3-django \
-               python3-djangorestframework python3-starlette python3-fastapi python3-httpx uvicorn gunicorn uwsgi-core \
+               python3-djangorestframework python3-starlette python3-fastapi python3-aiohttp python3-httpx uvicorn gunicorn uwsgi-core \
                uwsgi-plugin-python3 python3-celery python3-rq python3-redis redis-server python3-hiro python3-setuptools python3-pip python3-wheel python3-dbg mypy
 
 NEED_BUILD     += $(if $(filter sdist-python,$(MAKECMDGOALS)),python3-setuptools) \

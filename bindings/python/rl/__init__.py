@@ -19,7 +19,10 @@ if _sys.platform != "linux":  # what is imported from ._rl is then the stand-in'
 
     _sys.modules[__name__ + "._rl"] = _off
 
-from . import _calls
+import copyreg
+
+from . import _calls, _errors
+from ._calls import client_key
 from ._errors import AccessError, EmptyKeyError, Error, InvalidError, Limited, NotFoundError
 from ._live import LiveSegment
 from ._rl import (
@@ -43,10 +46,13 @@ from ._rl import (
 __all__ = [
     "CAPACITY_MAX", "COUNT_MAX", "KEY_MAX", "NEVER_NS",
     "AccessError", "Count", "Counters", "EmptyKeyError", "Error", "InvalidError", "Limited", "LiveSegment",
-    "NotFoundError", "Proxies", "Result", "Rule", "Segment", "key_digest", "parse_rate", "place", "unlink",
+    "NotFoundError", "Proxies", "Result", "Rule", "Segment", "client_key", "key_digest", "parse_rate", "place", "unlink",
 ]  # fmt: skip
 
 # What is not called for each request is written in Python.
 for _type, _functions in _calls.METHODS.items():
     for _function in _functions:
         setattr(_type, _function.__name__, _function)
+
+# A result belongs to its segment: to another process goes what it says.
+copyreg.pickle(Result, lambda result: (_errors._as_it_is, (_errors._Told(result),)))

@@ -17,7 +17,7 @@ from ._live import LiveSegment as LiveSegment
 __all__ = [
     "CAPACITY_MAX", "COUNT_MAX", "KEY_MAX", "NEVER_NS",
     "AccessError", "Count", "Counters", "EmptyKeyError", "Error", "InvalidError", "Limited", "LiveSegment",
-    "NotFoundError", "Proxies", "Result", "Rule", "Segment", "key_digest", "parse_rate", "place", "unlink",
+    "NotFoundError", "Proxies", "Result", "Rule", "Segment", "client_key", "key_digest", "parse_rate", "place", "unlink",
 ]  # fmt: skip
 
 __version__: Final[str]
@@ -238,6 +238,7 @@ class Proxies:
         self, peer: str | bytes, lines: Sequence[str | bytes] = ..., /
     ) -> tuple[str, Literal["found", "listed", "no_address", "far"], int]: ...
 
+def client_key(address: str, v6: int = 64) -> str: ...
 def key_digest(key: str | bytes, /) -> str: ...
 def parse_rate(text: str, /) -> tuple[int, int]: ...
 def place(name: str | None = ..., /) -> dict[str, Any]: ...

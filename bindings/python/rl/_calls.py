@@ -363,6 +363,22 @@ def _rule_unban(self, key=None, **how):
 
 _rule_ban.__name__, _rule_allow.__name__, _rule_unban.__name__ = "ban", "allow", "unban"
 
+@functools.lru_cache(8)
+def _no_proxies(v6):
+    return _rl.Proxies([], prefix_v6=v6)
+
+
+def client_key(address, v6=64):
+    """The key of a client, the same text in all servers and languages: an IPv4 address, also where it comes mapped into
+    IPv6; of IPv6 the first `v6` bits, as "2001:db8:0:7::". A name is itself."""
+    if not 1 <= v6 <= 128:
+        raise ValueError(f"v6: expected 1 to 128, got {v6}")
+    try:
+        return _no_proxies(v6).client(address)[0]
+    except ValueError:
+        return address
+
+
 METHODS = {
     _rl.Segment: [rule, check_all, check_many, ban, allow, unban, reset, is_current],
     _rl.Rule: [hold, spend, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],

@@ -49,6 +49,10 @@ class _Told:
         return self.verdict == "allowed"
 
 
+def _as_it_is(told):
+    return told
+
+
 class Limited(Exception):
     """A request was refused: `result` says by which rule, and for how long. Pickled, it takes the result's fields along,
     and of `rule` the name: a pool of processes hands it on."""

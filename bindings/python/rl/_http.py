@@ -151,7 +151,7 @@ class Gate:
         if isinstance(headers, str) or unknown:
             raise ValueError(f"headers: expected a list of 'standard' and 'older', got {headers!r}")
         self._live = _segment(segment)
-        self._rules = {name: _by(limits) for name, limits in rules.items()}
+        self.rules = {name: _by(limits) for name, limits in rules.items()}
         self._key, self._fail, self._status, self._body = key, fail, status, body
         self.proxies = _proxies(proxies, client_v6)
         self._is_counted = status_matcher(count_status)
@@ -163,7 +163,7 @@ class Gate:
         segment = self._live if isinstance(self._live, _rl.Segment) else self._live.get()
         if self._of is not segment:
             made = {}
-            for name, by in self._rules.items():
+            for name, by in self.rules.items():
                 try:
                     made[name] = by.define(segment, name)
                 except KeyError:
@@ -202,7 +202,7 @@ class Gate:
     async def _items(self, made, request, method, path, peer, lines):
         """(By, item of check_all()) for each rule that counts this request."""
         items = []
-        for name, by in self._rules.items():
+        for name, by in self.rules.items():
             if not by.counts(method, path):
                 continue
             key = await self._key_of(name, by, request, peer, lines)

@@ -7,8 +7,10 @@
     }
     RL_THROTTLE = {"segment": "web"}
 
-Each scope and rate is a rule "rest/SCOPE/REQUESTS/SECONDS" of the segment, a sliding window that never admits too much. The framework's own
-throttles read a list from the cache and write it back, so that requests at the same time are let through together.
+Each scope and rate is a rule "rest/SCOPE/REQUESTS/SECONDS" of the segment, and a key of it is a user or an address: of IPv6 its /64. Rates of few
+requests, up to half the segment's ring, are exact logs, as the framework's; others are hard windows, which never admit too much and let through
+a sixtieth of the window late at most. The framework's own throttles read a list from the cache and write it back, so that
+requests at the same time are let through together.
 """
 
 import logging
@@ -18,6 +20,8 @@ import re
 from django.conf import settings
 from rest_framework import throttling
 
+from . import _rl
+from ._calls import client_key
 from ._errors import Error
 from ._live import LiveSegment
 
@@ -25,12 +29,13 @@ __all__ = ["AnonThrottle", "ScopedThrottle", "Throttle", "UserThrottle"]
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._:/-]")
 _log = logging.getLogger("rl")
+_TIMER = throttling.SimpleRateThrottle.timer
 _live: dict = {}
+_OWN = ("fail", "client_v6")  # of RL_THROTTLE; all others are options of the segment
 
 
 def _segment():
-    options = dict(getattr(settings, "RL_THROTTLE", {}))
-    options.pop("fail", None)
+    options = {name: value for name, value in getattr(settings, "RL_THROTTLE", {}).items() if name not in _OWN}
     name = options.pop("segment", "default")
     key = (name, tuple(sorted(options.items())))
     if key not in _live:
@@ -42,17 +47,30 @@ class Throttle(throttling.SimpleRateThrottle):
     """get_cache_key() says who is counted, and None who is not, as of the framework's own; `rate` or the setting
     DEFAULT_THROTTLE_RATES how much. A text that parse_rate() reads: "20/min", or "20/m".
 
-    The setting RL_THROTTLE has `segment`, options of rl.Segment, and `fail`: "open" (the default) or "closed", what to
-    do where librl cannot decide. Both are logged."""
+    The setting RL_THROTTLE has `segment`, options of rl.Segment, `client_v6`: how many leading bits of an IPv6 address
+    are one client (64), and `fail`: "open" (the default) or "closed", what to do where librl cannot decide. Both are
+    logged. Where `timer` is another one than the framework's, as in a test, the throttle goes by that."""
 
     _rules: dict = {}
+    _wait = None
 
     def _rule(self, segment):
         name = _NOT_IN_NAMES.sub("_", f"rest/{self.scope or type(self).__name__}/{self.num_requests}/{self.duration}")
         rule = Throttle._rules.get(name)
         if rule is None or rule.segment is not segment:
-            rule = Throttle._rules[name] = segment.rule(name, capacity=self.num_requests, window=self.duration)
+            log_max = min(segment.info()["ring"] // 2, _rl.LOG_MAX)
+            exact = {"algorithm": "sliding_log"} if self.num_requests <= log_max else {}
+            rule = segment.rule(name, capacity=self.num_requests, window=self.duration, **exact)
+            Throttle._rules[name] = rule
         return rule
+
+    def get_ident(self, request):
+        """The client, the same text as in all of rl."""
+        return client_key(super().get_ident(request) or "", getattr(settings, "RL_THROTTLE", {}).get("client_v6", 64))
+
+    def _at_ns(self):
+        """None: librl's clock. That of a test may begin at 0, which librl takes for now."""
+        return None if type(self).timer is _TIMER else 1 + round(self.timer() * 1e9)
 
     def allow_request(self, request, view):
         self._wait = None
@@ -63,17 +81,18 @@ class Throttle(throttling.SimpleRateThrottle):
             return True
         if self.num_requests == 0:
             return False
-        return self._decide(self.key or "-")
+        beginning = self.cache_format % {"scope": self.scope, "ident": ""}
+        return self._decide(self.key.removeprefix(beginning) or "-")
 
     def _decide(self, key):
         try:
-            result = self._rule(_segment()).check(key)
+            result = self._rule(_segment()).check(key, at_ns=self._at_ns())
             if result.verdict == "undecided":
                 raise result.error
         except Error as error:
             _log.error("rl: throttle %s: %s", self.scope, error)
             return getattr(settings, "RL_THROTTLE", {}).get("fail", "open") != "closed"
-        self._wait = result.retry_after
+        self._wait = None if result else result.retry_after
         return bool(result)
 
     def wait(self):

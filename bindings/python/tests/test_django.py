@@ -25,6 +25,8 @@ if not settings.configured:
     )
     django.setup()
 
+from django.core.cache import caches  # noqa: E402
+from rest_framework import throttling  # noqa: E402
 from rest_framework.test import APIRequestFactory  # noqa: E402
 from rest_framework.views import APIView  # noqa: E402
 from rl.django import Cache  # noqa: E402
@@ -213,6 +215,38 @@ def test_a_throttle_with_a_rate_and_a_key_of_its_own(throttled):
             return request.META["REMOTE_ADDR"] and "one for all"
 
     assert [ask(Own, address).status_code for address in ("192.0.2.1", "192.0.2.2")] == [200, 429]
+
+
+@pytest.mark.parametrize("rate, times, told", [
+    ("3/min", (0, 0, 0, 0, 30, 59, 60), (None, None, None, 60, 30, 1, None)),
+    ("3/min", (0, 20, 40, 60, 80, 81), (None, None, None, None, None, 19)),
+    ("3/s", (5.5, 5.5, 5.5, 5.5, 6.5), (None, None, None, 1, None)),
+])  # fmt: skip
+def test_it_goes_by_the_timer_and_rounds_as_the_framework_does(throttled, rate, times, told):
+    own = type("Own", (AnonThrottle,), {"rate": rate})
+    theirs = type("Theirs", (throttling.AnonRateThrottle,), {"rate": rate})
+    caches["default"].clear()
+    for kind in (own, theirs):
+        said = []
+        for now in times:
+            kind.timer = lambda self, now=now: now
+            said.append(ask(kind).get("Retry-After"))
+        assert said == [None if wait is None else str(wait) for wait in told], kind
+
+
+def test_wait_may_come_first(throttled):
+    assert AnonThrottle().wait() is None
+
+
+@pytest.mark.parametrize("bits, key", [(None, "2001:db8:0:7::"), (56, "2001:db8::"), (128, "2001:db8:0:7::1")])
+def test_a_client_has_one_key_in_all_of_rl(throttled, bits, key):
+    if bits:
+        settings.RL_THROTTLE["client_v6"] = bits
+    for address in ("2001:db8:0:7::1", "192.0.2.1", "::ffff:192.0.2.1"):
+        ask(AnonThrottle, address)
+    with rl.Segment(throttled) as segment:
+        rule = segment.find("rest/anon/2/60")
+        assert (rule.peek(key).used, rule.peek("192.0.2.1").used) == (1, 2)
 
 
 @pytest.mark.parametrize("fail, status", [("open", 200), ("closed", 429)])

@@ -21,6 +21,15 @@ def python(code, *arguments):
     return subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True).stdout
 
 
+def test_the_key_of_a_client():
+    clients = {"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.1": "192.0.2.1", "2001:db8:0:7::1": "2001:db8:0:7::", "host": "host"}
+    assert {address: rl.client_key(address) for address in clients} == clients
+    assert [rl.client_key("2001:db8:0:107::1", bits) for bits in (56, 128)] == ["2001:db8:0:100::", "2001:db8:0:107::1"]
+    for bits in (129, 0):
+        with pytest.raises(ValueError, match="v6"):
+            rl.client_key("2001:db8::1", bits)
+
+
 def test_five_lines():
     assert python(
         "import rl\n"
@@ -165,6 +174,12 @@ def test_a_refusal_goes_to_another_process(private):
         assert type(copy) is rl.Limited and str(copy) == str(error) and not copy.result and copy.result.rule.name == "login"
         for name in ("verdict", "reason", "error", "limit", "used", "remaining", "retry_after", "reset_after_ns", "at_ns", "index"):
             assert getattr(copy.result, name) == getattr(error.result, name), name
+
+
+def test_a_result_goes_to_another_process(private):
+    result = private.rule("login", "1/h", granularity=1).check("alice")
+    for copy in (pickle.loads(pickle.dumps(result)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(result))))):
+        assert copy and copy.rule.name == "login" and (copy.limit, copy.remaining, copy.at_ns) == (1, 0, result.at_ns)
 
 
 def test_the_version_is_that_of_librl():

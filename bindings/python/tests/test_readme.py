@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "../README.md"), encoding="utf-8") as file:
     TEXT = file.read()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.M | re.S)
-EXPECTED = ["yes\n" * 5 + "no\n" * 2, "1\n", "True\n", ""]
+EXPECTED = ["yes\n" * 5 + "no\n" * 2, "1\n", "True\n", "", "", "", ""]
 
 
 @pytest.mark.parametrize("block, told", zip(BLOCKS, EXPECTED, strict=True))
