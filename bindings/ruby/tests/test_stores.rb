@@ -34,6 +34,10 @@ class TestCacheStore < Minitest::Test
     assert_equal rails.decrement("n", 6), @store.decrement("n", 6)
     assert_same rails.read("n"), @store.read("n")
     assert_equal rails.exist?("n"), @store.exist?("n")
+    [{}, { force: true }].each { |how| assert_equal rails.fetch("n", how) { 7 }, @store.fetch("n", how) { 7 } }
+    assert_equal [rails.fetch("f", expires_in: 9) { 4 }, rails.read("f")], [@store.fetch("f", expires_in: 9) { 4 }, @store.read("f")]
+    assert_equal [rails.fetch("g"), rails.fetch("g") { nil }], [@store.fetch("g"), @store.fetch("g") { nil }]
+    [rails, @store].each { |store| store.write("n", 2, expires_in: 60) }
     assert_equal rails.exist?("x"), @store.exist?("x")
     assert_nil @store.read("x")
     assert_equal rails.write("n", 9, unless_exist: true), @store.write("n", 9, unless_exist: true)

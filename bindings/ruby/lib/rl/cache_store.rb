@@ -48,6 +48,14 @@ module RL
       count.value if count.done
     end
 
+    # The number, or what the block returns, which is stored unless it is nil.
+    def fetch(name, options = nil)
+      found = read(name) unless options&.fetch(:force, false)
+      return found unless found.nil? && block_given?
+
+      yield(name).tap { |value| write(name, value, **(options || {}).slice(:expires_in)) unless value.nil? }
+    end
+
     def exist?(name, _options = nil)
       !read(name).nil?
     end
