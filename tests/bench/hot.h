@@ -37,7 +37,7 @@ struct hot {
 	const struct hot_lane *lane;
 	struct rl *rl, *other;  /* another handle of it, or NULL */
 	struct rl_item item[2]; /* of its rule, cost 1; of another one */
-	struct rl_charges charges;
+	struct rl_charges charges, before;
 	uint64_t now_ns; /* of the next request */
 	uint64_t turn;
 };
@@ -64,8 +64,10 @@ void hot_limits(void *hot, unsigned worker, uint64_t n);   /* told of each limit
 void hot_all(void *hot, unsigned worker, uint64_t n);      /* two rules */
 void hot_peek(void *hot, unsigned worker, uint64_t n);
 void hot_reserve(void *hot, unsigned worker, uint64_t n);
-void hot_refund(void *hot, unsigned worker, uint64_t n); /* what was charged */
-void hot_hold(void *hot, unsigned worker, uint64_t n);   /* and release; two handles in turns */
+void hot_refund(void *hot, unsigned worker, uint64_t n);      /* what was charged */
+void hot_settle(void *hot, unsigned worker, uint64_t n);      /* to half of what was charged */
+void hot_settle_late(void *hot, unsigned worker, uint64_t n); /* the same of the request before */
+void hot_hold(void *hot, unsigned worker, uint64_t n); /* and release; two handles in turns */
 void hot_count_up(void *hot, unsigned worker, uint64_t n);
 
 #endif

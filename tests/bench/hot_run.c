@@ -50,6 +50,13 @@ RUN(hot_count_up, struct rl_count count; at_counter_add(h->rl, KEY, 1, HOUR, tic
 RUN(hot_refund, it->charges = &h->charges; at_check_item(h->rl, it, tick(h), r);
     at_refund(h->rl, &h->charges, h->now_ns))
 
+RUN(hot_settle, it->charges = &h->charges; it->cost = 2; at_check_item(h->rl, it, tick(h), r);
+    at_settle(h->rl, &h->charges, 1, h->now_ns))
+
+RUN(hot_settle_late, bool odd = h->turn++ % 2 > 0; it->charges = odd ? &h->charges : &h->before;
+    it->cost = 2; at_check_item(h->rl, it, tick(h), r);
+    at_settle(h->rl, odd ? &h->before : &h->charges, 1, h->now_ns))
+
 RUN(hot_hold, struct rl *rl = h->turn++ % 2 > 0 && h->other ? h->other : h->rl; struct rl_hold held;
     it->charges = &h->charges; at_check_item(rl, it, tick(h), r);
     rl_release(rl, &held, rl_holds(&h->charges, &held, 1)))

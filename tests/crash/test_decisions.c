@@ -118,6 +118,33 @@ survive_late_refund(void)
 		fail_msg("%u are counted of the 3 or 4 that are charged", r.used);
 }
 
+/* Two more than was charged, in a sub-bucket that nobody has opened yet. */
+static void
+prepare_debt(void)
+{
+	prepare_late_refund();
+	now = T0 + 3 * RL_SECOND;
+}
+
+static void
+run_debt(void)
+{
+	struct rl_charges copy = charged;
+
+	at_settle(rl, &copy, 3, now);
+}
+
+/* All of it, or nothing. */
+static void
+survive_debt(void)
+{
+	struct rl_result r;
+
+	at_peek(rl, rules[HARD], "k0", 2, now, &r);
+	if (r.used != 4 && r.used != 6)
+		fail_msg("%u are counted of the 4 that were charged and the 2 owed", r.used);
+}
+
 static void
 run_reset(void)
 {
@@ -227,6 +254,7 @@ main(void)
 		OPERATION("be denied by a tier", prepare_refund, run_tier, survive_tier),
 		OPERATION("refund", prepare_refund, run_refund, NULL),
 		OPERATION("refund late", prepare_late_refund, run_refund, survive_late_refund),
+		OPERATION("settle to more", prepare_debt, run_debt, survive_debt),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
 		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
 		OPERATION("reset at once", prepare_reset_many, run_renew, NULL),
