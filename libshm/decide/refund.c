@@ -125,11 +125,15 @@ rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost, ui
 int
 rl_refund_charge(struct rl *rl, struct rl_charge *charge, uint64_t now_ns)
 {
+	const struct rl_compiled *limit;
+
 	if (rl_charge_is_held(charge))
 		return rl_release_charge(rl, charge, RL_COUNT_refunded, false);
 	if (!rl_refund_units(rl, charge, charge->cost, now_ns))
 		return 0;
-	rl_charge_count(rl, charge, RL_COUNT_refunded, 1);
+	limit = rl_handle_limit(rl, rl_charge_row(charge));
+	if (limit)
+		rl_stats_add(&rl->segment, limit->rule, RL_COUNT_refunded);
 	return 1;
 }
 

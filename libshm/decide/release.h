@@ -6,7 +6,6 @@
 
 #include "decide/part.h"
 #include "holder/units.h"
-#include "segment/stats.h"
 
 static inline bool
 rl_charge_is_held(const struct rl_charge *charge)
@@ -62,17 +61,6 @@ rl_charge_slot(const struct rl_segment *s, const struct rl_compiled *limit,
 		.index = rl_table_candidate(&candidates, charge->place % RL_CANDIDATES),
 		.tag = rl_tag_make(RL_TAG_LIVE, charge->gen, candidates.key),
 	};
-}
-
-/* Count units of a charge for its rule, if that is there. */
-static inline void
-rl_charge_count(struct rl *rl, const struct rl_charge *charge, enum rl_counter counter,
-                uint64_t units)
-{
-	const struct rl_compiled *limit = rl_handle_limit(rl, rl_charge_row(charge));
-
-	if (limit && units > 0)
-		rl_stats_add_many(&rl->segment, limit->rule, counter, units);
 }
 
 /*

@@ -11,6 +11,7 @@
 #include "decide/release.h"
 #include "decide/request.h"
 #include "move/follow.h"
+#include "segment/stats.h"
 
 #define TRIES 1000
 
@@ -68,50 +69,64 @@ owe_part(struct rl_part *p, uint32_t units)
 	return units > 0 ? -EBUSY : 0;
 }
 
-/* What the request has cost beyond its charge: 1, 0 or a negative error. */
-static int
-owe(struct rl *rl, const struct rl_charge *charge, uint32_t units, uint64_t now_ns)
-{
+/* What has become of a charge. */
+struct units {
+	uint32_t given;
 	uint32_t owed;
+	uint32_t late; /* or more than can be counted */
+};
+
+static void
+count(struct rl *rl, const struct rl_charge *charge, const struct units *u)
+{
+	const struct rl_compiled *limit = rl_handle_limit(rl, rl_charge_row(charge));
+	const struct rl_segment *s = &rl->segment;
+	uint64_t *counter;
+
+	if (!limit)
+		return;
+	counter = rl_stats_at(s, rl_stats_stripe(s), limit->rule)->counter;
+	rl_atomic_add(&counter[RL_COUNT_settle_charged], charge->cost);
+	if (u->given > 0)
+		rl_atomic_add(&counter[RL_COUNT_settle_given], u->given);
+	if (u->owed > 0)
+		rl_atomic_add(&counter[RL_COUNT_settle_debt], u->owed);
+	if (u->late > 0)
+		rl_atomic_add(&counter[RL_COUNT_settle_late], u->late);
+}
+
+/* What the request has cost beyond its charge. 0, or a negative error. */
+static int
+owe(struct rl *rl, const struct rl_charge *charge, uint32_t units, uint64_t now_ns, struct units *u)
+{
 	struct rl_part p;
 	int done = 0;
 
 	if (part_of(rl, charge, now_ns, &p, &done))
 		done = owe_part(&p, units);
-	if (done < 0 && done != -ENOSPC)
-		return done;
-	owed = done > 0 ? (uint32_t)done : 0;
-	rl_charge_count(rl, charge, RL_COUNT_settle_debt, owed);
-	rl_charge_count(rl, charge, RL_COUNT_settle_late, units - owed);
-	return done < 0 ? done : owed > 0;
+	u->owed = done > 0 ? (uint32_t)done : 0;
+	u->late = units - u->owed;
+	return done < 0 ? done : 0;
 }
 
-/* What was charged beyond its cost: 1, or 0. */
-static int
-give_back(struct rl *rl, const struct rl_charge *charge, uint32_t units, uint64_t now_ns)
-{
-	uint32_t given = rl_refund_units(rl, charge, units, now_ns);
-
-	rl_charge_count(rl, charge, RL_COUNT_settle_given, given);
-	if (given < units)
-		rl_charge_count(rl, charge, RL_COUNT_settle_late, units - given);
-	return given > 0;
-}
-
+/* 1: what counts has changed; 0; or a negative error. */
 static int
 settle_charge(struct rl *rl, const struct rl_charge *charge, uint32_t actual, uint64_t now_ns)
 {
-	int done = 0;
+	struct units u = {0};
+	int error = 0;
 
 	if (!rl_charge_is_sound(charge))
 		return 0;
-	if (charge->cost < actual)
-		done = owe(rl, charge, actual - charge->cost, now_ns);
-	else if (charge->cost > actual)
-		done = give_back(rl, charge, charge->cost - actual, now_ns);
-	if (done >= 0 || done == -ENOSPC)
-		rl_charge_count(rl, charge, RL_COUNT_settle_charged, charge->cost);
-	return done;
+	if (charge->cost < actual) {
+		error = owe(rl, charge, actual - charge->cost, now_ns, &u);
+	} else if (charge->cost > actual) {
+		u.given = rl_refund_units(rl, charge, charge->cost - actual, now_ns);
+		u.late = charge->cost - actual - u.given;
+	}
+	if (error == 0 || error == -ENOSPC)
+		count(rl, charge, &u);
+	return error < 0 ? error : u.given > 0 || u.owed > 0;
 }
 
 /* What is in flight, and a request that counts as one, is so whatever it costs. */
