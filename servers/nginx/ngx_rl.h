@@ -147,6 +147,7 @@ struct ngx_rl_settle {
 /* Limits that are decided together, and what is done then. */
 struct ngx_rl_set {
 	ngx_array_t *limits;  /* of struct ngx_rl_limit *; NULL: none */
+	int is_off;           /* nor any of the outer level */
 	ngx_array_t *settles; /* of struct ngx_rl_settle; NULL: none */
 	ngx_uint_t status;    /* of an answer to who is denied */
 	ngx_uint_t log_level;
@@ -304,7 +305,7 @@ int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t 
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
 
-/* answer: what is charged is given back where the answer is not to count, or is what it has cost. */
+/* answer: a charge is given back where the answer is not to count, or becomes what it has cost. */
 char *ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
 int ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit);
 /*

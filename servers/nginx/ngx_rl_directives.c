@@ -30,7 +30,7 @@ ngx_rl_set_init(struct ngx_rl_set *set)
 void
 ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uint_t status)
 {
-	if (set->limits == NULL)
+	if (set->limits == NULL && !set->is_off)
 		set->limits = outer->limits;
 	if (set->settles == NULL)
 		set->settles = outer->settles;
@@ -114,6 +114,8 @@ ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
 	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
 	int is_configured = cf->args->nelts == 3 && ngx_strcmp(words[2].data, "configured") == 0;
 
+	if (ngx_strcmp(words[1].data, "off") == 0)
+		return "cannot have the name \"off\", which rl_limit has for no limit";
 	if (rule == NULL)
 		return NGX_CONF_ERROR;
 	if (declare(cf, rule, is_configured ? NGX_RL_CONFIGURED : NGX_RL_RULE) != NGX_CONF_OK)
@@ -421,7 +423,14 @@ limit_word(ngx_conf_t *cf, struct ngx_rl_main *main, const ngx_str_t *word,
 	                            : NGX_CONF_ERROR;
 }
 
+static int
+is_off(const ngx_conf_t *cf)
+{
+	return ngx_strcmp(((ngx_str_t *)cf->args->elts)[1].data, "off") == 0;
+}
+
 /*
+ * rl_limit off
  * rl_limit RULE [key=TEXT] [cost=TEXT] [capacity=TEXT] [count_if=TEXT | refund_if=TEXT] [burst=N]
  *	[delay=N | nodelay]
  */
@@ -431,6 +440,12 @@ ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_s
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_limit limit = {0};
 
+	if (set->is_off || (set->limits != NULL && is_off(cf)))
+		return "has \"off\" beside others";
+	if (is_off(cf)) {
+		set->is_off = 1;
+		return NGX_CONF_OK;
+	}
 	for (ngx_uint_t i = 2; i < cf->args->nelts; i++)
 		if (limit_word(cf, main, &words[i], &limit) != NGX_CONF_OK)
 			return NGX_CONF_ERROR;

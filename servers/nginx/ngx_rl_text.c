@@ -41,14 +41,18 @@ is_by_limit(const struct rl_result *result)
 	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE;
 }
 
-/* Why: what decided, or the error. */
+static int
+error_of(const struct ngx_rl_outcome *outcome)
+{
+	return outcome->error != 0 ? outcome->error : outcome->result.error;
+}
+
+/* Why, in a word: what decided, or the error. */
 static ngx_str_t
 reason_of(const struct ngx_rl_outcome *outcome)
 {
-	if (outcome->error != 0)
-		return text_of(rl_strerror(outcome->error));
-	if (outcome->result.error != 0)
-		return text_of(rl_strerror(outcome->result.error));
+	if (error_of(outcome) != 0)
+		return text_of(rl_error_name(error_of(outcome)));
 	switch (outcome->result.reason) {
 	case RL_BY_BAN:
 		return text_of("ban");
@@ -169,9 +173,16 @@ static void
 log_reason(struct ngx_rl_request *request, ngx_uint_t level, const struct ngx_rl_outcome *outcome)
 {
 	ngx_str_t reason = reason_of(outcome);
+	int error = error_of(outcome);
 
-	ngx_log_error(level, request->log, 0, "%s, %V, by %s \"%V\"", what_is_done(outcome),
-	              &reason, owner(outcome), &outcome->rule->name);
+	if (error == 0) {
+		ngx_log_error(level, request->log, 0, "%s, %V, by %s \"%V\"", what_is_done(outcome),
+		              &reason, owner(outcome), &outcome->rule->name);
+		return;
+	}
+	ngx_log_error(level, request->log, 0, "%s, %s: %s, by %s \"%V\"", what_is_done(outcome),
+	              rl_strerror(error), rl_error_remedy(error), owner(outcome),
+	              &outcome->rule->name);
 }
 
 static void

@@ -163,6 +163,24 @@ class Rules(Case):
         self.assertEqual(n.statuses("/a?k=x", 2), [200, 418])
         self.assertRegex(n.log(), r'\[notice\].*limiting requests, retry after: \d+s, by rule "r", client')
 
+    def test_off_takes_nothing_from_the_outer_level(self):
+        n = self.nginx("rl_rule r 1/h; rl_rule s 2/h; rl_limit r key=x;" + server(
+            "location /a { rl_limit off; location /a/in { rl_limit s key=x; try_files /a =404; } try_files /a =404; } location / { }"))
+        self.assertEqual(n.statuses("/b", 2), [200, 429])
+        self.assertEqual(n.statuses("/a", 3), [200] * 3)
+        self.assertIsNone(n.get("/a")["RateLimit"])
+        self.assertEqual(n.statuses("/a/in", 3), [200, 200, 429])
+        for both in ("rl_limit off; rl_limit r;", "rl_limit r; rl_limit off;", "rl_limit off; rl_limit off;"):
+            self.refuses("rl_rule r 5/s;" + server(both), '"off" beside others')
+        self.refuses("rl_rule off 5/s;" + server("rl_limit off;"), 'cannot have the name "off"')
+
+    def test_an_error_has_a_token_and_the_log_its_sentence_and_remedy(self):
+        n = self.nginx("rl_rule r configured; log_format why '$rl_reason'; access_log logs/why.log why;" +
+                       server("location / { rl_limit r; rl_on_error deny 503; }"))
+        self.assertEqual(n.get("/a").status, 503)
+        eventually(lambda: n.read("why.log") == "absent\n", "the line of the access log")
+        self.assertRegex(n.log(), r"limiting requests, no such segment, rule or key: 'rlctl segments' .*, by rule .r.")
+
     def test_inheritance(self):
         n = self.nginx("rl_rule r 1/h; rl_rule s 2/h; rl_limit r key=$arg_k;" +
                        server("location = /a { }", "location = /b { rl_limit s key=$arg_k; }"))
