@@ -203,6 +203,8 @@ enum rl_away {
 	RL_AWAY_CLOSED = 3,      /* nothing */
 };
 
+#define RL_BLIND_AUTO UINT32_MAX /* of rl_limit.blind */
+
 /*
  * A limit: `capacity` per window. rl(7) says how each algorithm counts. Algorithm, window,
  * granularity, hardness, scope and prefixes are its shape, and a counter belongs to one shape. What
@@ -239,7 +241,8 @@ struct rl_limit {
 	uint16_t away;      /* RL_SCOPE_CLUSTER: of enum rl_away */
 	uint32_t blind;     /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
 	                       the capacity; rounded down above 1,023, by less than a 512th. 0:
-	                       strict, nothing */
+	                       strict, nothing. RL_BLIND_AUTO: a part of a twentieth of the
+	                       capacity, by the number of hosts there are */
 	uint32_t counts;    /* of enum rl_counts */
 	uint64_t reserved[4];
 };

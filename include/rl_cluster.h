@@ -74,14 +74,16 @@ struct rl_share {
 	 */
 	uint32_t denied, largest;
 	int waits;
-	uint32_t reserved;
+	int is_auto; /* `blind` follows the number of hosts: 0 is not strict */
 };
 
 struct rl_cluster_info {
 	uint64_t shares_until_ns; /* 0: no share was ever lent */
 	uint32_t hosts;           /* among which RL_AWAY_LOCAL_SHARE divides; 0: not known yet */
 	int has_secret;           /* some process has set one */
-	uint64_t reserved[4];
+	uint64_t blind_until_ns;  /* as rl_cluster_blind() has set it; 0: never */
+	uint64_t blind_hosts;
+	uint64_t reserved[2];
 };
 
 /* 0 or RL_ECLUSTER. */
@@ -96,6 +98,13 @@ int rl_cluster_secret(struct rl *rl, const unsigned char secret[32]);
 
 /* Set among how many hosts RL_AWAY_LOCAL_SHARE divides, 1 or more. 0 or -EINVAL. */
 int rl_cluster_hosts(struct rl *rl, uint32_t hosts);
+
+/*
+ * Set of how many hosts limits with RL_BLIND_AUTO are: until then, by the segment's clock, this one
+ * admits a twentieth of the capacity divided by `hosts` beside its share, rounded down; after that
+ * nothing. `hosts` is a power of two up to 2^28; `until_ns` is kept in units of 64 ns. 0 or -EINVAL.
+ */
+int rl_cluster_blind(struct rl *rl, uint64_t hosts, uint64_t until_ns);
 
 /*
  * Call `visit` for keys of `count` slots from `first` on that have a share. Slots are numbered as

@@ -21,6 +21,8 @@
 #define SHARE_FILL_MAX (UINT64_C(1) << 50)
 #define PERCENT (UINT64_C(1) << 32) /* a blind part in 1/1000 percent, and not in units */
 #define PERCENT_MAX (100 * UINT64_C(1000))
+#define AUTO_PART 20 /* of the capacity one, that all hosts admit blind: "auto" */
+#define AUTO_WINDOW_MAX (600 * RL_SECOND) /* a host that has just come waits for as long */
 #define BLIND_DEFAULT (PERCENT | 1000)
 
 /* The words that may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
@@ -163,14 +165,20 @@ read_blind(struct reader *reader, const struct field *field, struct node node, s
 		read_count(reader, field, node, values);
 		return;
 	}
+	if (strcmp(text, "auto") == 0) {
+		value_set(reader, values, field->id,
+		          (struct value){.token = node.token, .number = RL_BLIND_AUTO});
+		return;
+	}
 	if (percent_parse(text, &thousandths)) {
 		value_set(reader, values, field->id,
 		          (struct value){.token = node.token, .number = PERCENT | thousandths});
 		return;
 	}
-	report_value(reader->report, CONFIG_ERROR, node.token,
-	             "expected an integer, or a part of the capacity such as \"5%%\", got %s",
-	             report_got(reader->report, node.token).text);
+	report_value(
+		reader->report, CONFIG_ERROR, node.token,
+		"expected an integer, \"auto\", or a part of the capacity such as \"5%%\", got %s",
+		report_got(reader->report, node.token).text);
 	value_set(reader, values, field->id, (struct value){.token = node.token, .is_bad = true});
 }
 
@@ -620,9 +628,13 @@ suits_scope(struct reader *reader, const struct value *v, const struct rl_limit 
 	         v[LIMIT_blind].number > 0)
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
 		            "is not for a strict limit, which admits nothing without a share");
-	else if (limit->blind > limit->capacity)
+	else if (limit->blind > limit->capacity && limit->blind != RL_BLIND_AUTO)
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
 		            "is more than the capacity of %" PRIu32, limit->capacity);
+	else if (limit->blind == RL_BLIND_AUTO && limit->window_ns > AUTO_WINDOW_MAX)
+		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
+		            "is not \"auto\" for a window longer than 10m, for which a host "
+		            "that has just come would have to be quiet; a number");
 	else
 		return true;
 	return false;
@@ -701,6 +713,18 @@ limit_fits(const struct rl_limit *limit, uint32_t capacity, uint32_t ring)
 	struct rl_rule rule = rule_of(limit, capacity);
 
 	return capacity == 0 || rl_rule_check(&rule, &options, NULL, 0) != RL_ERING;
+}
+
+uint64_t
+limit_blind_of_all(const struct rl_limit *limit, uint64_t hosts)
+{
+	uint64_t parts = 1;
+
+	if (limit->blind != RL_BLIND_AUTO)
+		return hosts * limit->blind;
+	while (parts < hosts)
+		parts *= 2;
+	return hosts * (limit->capacity / AUTO_PART / parts);
 }
 
 const struct rl_field *

@@ -107,7 +107,9 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.prefix_v4 = limit->prefix_v4,
 		.prefix_v6 = limit->prefix_v6,
 		.scope = is_shared ? RL_SCOPE_CLUSTER : RL_SCOPE_HOST,
-		.blind = is_shared ? quota.share.blind : 0,
+		.blind = !is_shared      ? 0
+	                 : quota.is_auto ? RL_BLIND_AUTO
+	                                 : quota.share.blind,
 		.counts = limit->limiter.counts_requests ? RL_COUNTS_REQUESTS : RL_COUNTS_COST,
 	};
 	rl_quota_tell(&quota, &info);

@@ -58,6 +58,7 @@ struct rl_quota {
 	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
 	bool is_debt;       /* it is counted whatever there is: rl_quota_owe() */
 	bool has_lease;     /* of a cluster: shares count now */
+	bool is_auto;       /* of a cluster: share.blind is as large as the hosts let it be */
 	uint16_t prefetch;  /* windows only: units that a process may prefetch */
 	uint8_t away;       /* of a cluster: of enum rl_away */
 	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */

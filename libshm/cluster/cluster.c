@@ -11,6 +11,7 @@ int
 rl_cluster_info(const struct rl *rl, struct rl_cluster_info *info)
 {
 	const struct rl_header *h = rl->segment.header;
+	uint64_t blind;
 
 	if (!rl_is_clustered(rl))
 		return RL_ECLUSTER;
@@ -19,6 +20,9 @@ rl_cluster_info(const struct rl *rl, struct rl_cluster_info *info)
 		.hosts = (uint32_t)rl_atomic_load(&h->cluster_hosts),
 		.has_secret = rl_named_has_secret(&rl->segment),
 	};
+	blind = rl_atomic_load(&h->blind_until);
+	info->blind_until_ns = blind & ~RL_BLIND_STEP_MASK;
+	info->blind_hosts = blind > 0 ? UINT64_C(1) << (blind & RL_BLIND_STEP_MASK) : 0;
 	return 0;
 }
 
@@ -41,6 +45,20 @@ rl_cluster_hosts(struct rl *rl, uint32_t hosts)
 		error = -EINVAL;
 	if (error == 0)
 		rl_atomic_store(&rl->segment.header->cluster_hosts, hosts);
+	return error;
+}
+
+int
+rl_cluster_blind(struct rl *rl, uint64_t hosts, uint64_t until_ns)
+{
+	int error = rl_cluster_may_write(rl);
+
+	if (error == 0 && (hosts == 0 || hosts > RL_BLIND_HOSTS_MAX || (hosts & (hosts - 1)) != 0))
+		error = -EINVAL;
+	if (error == 0)
+		rl_atomic_store(&rl->segment.header->blind_until,
+		                (until_ns & ~RL_BLIND_STEP_MASK) |
+		                        (unsigned)__builtin_ctzll(hosts));
 	return error;
 }
 

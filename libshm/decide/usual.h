@@ -57,6 +57,7 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		};
 	} else if (__builtin_expect((look->steps & RL_POLICY_SHARED) != 0, 0)) {
 		u->quota.away = rl_atomic_own_load(&limit->quota.away);
+		u->quota.is_auto = rl_atomic_own_load(&limit->quota.is_auto);
 		u->quota.share.blind = rl_atomic_own_load(&limit->quota.share.blind);
 	}
 	if (!rl_policy_look_holds(look) || cost - 1 >= u->quota.capacity)

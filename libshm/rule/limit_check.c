@@ -132,6 +132,8 @@ check_bounds(const struct rl_field *field, const struct rl_limit *l, const struc
 
 	if (value == 0 ? field->zero != NULL : value >= field->least && value <= field->most)
 		return true;
+	if (field->offset == offsetof(struct rl_limit, blind) && value == RL_BLIND_AUTO)
+		return true;
 	if (field->kind == RL_FIELD_WORD)
 		rl_say(s, field->name, "%" PRIu64 " is none that there is; they are 0 to %" PRIu64,
 		       value, field->most);
@@ -221,7 +223,7 @@ check_share(const struct rl_limit *l, const struct rl_sentence *s)
 
 	if (l->scope != RL_SCOPE_CLUSTER)
 		return true;
-	if (l->blind > l->capacity)
+	if (l->blind > l->capacity && l->blind != RL_BLIND_AUTO)
 		rl_say(s, "blind", "%" PRIu32 "; at most the capacity is allowed, %" PRIu32,
 		       l->blind, l->capacity);
 	else if (!rl_ops_of(l->algorithm)->fits_share)

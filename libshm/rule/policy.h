@@ -202,10 +202,26 @@ rl_policy_is_away(const struct rl_segment *s, const struct rl_limiter *limiter, 
 	return !quota->has_lease;
 }
 
+/*
+ * The blind part that follows the number of hosts: rl_cluster_blind(). What was read before it fell
+ * is charged by one request at most.
+ */
+static inline uint32_t
+rl_policy_blind(const struct rl_segment *s, uint32_t capacity, uint64_t now_ns)
+{
+	uint64_t until = rl_atomic_load(&s->header->blind_until);
+
+	return now_ns < until ? capacity / RL_BLIND_PART >> (until & RL_BLIND_STEP_MASK) : 0;
+}
+
 static inline void
 rl_policy_share(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
                 struct rl_quota *quota)
 {
+	if (!rl_limiter_is_shared(&limit->limiter))
+		return;
+	if (quota->is_auto)
+		quota->share.blind = rl_policy_blind(s, quota->capacity, now_ns);
 	if (rl_policy_is_away(s, &limit->limiter, now_ns, quota))
 		quota->share.away = rl_policy_worth_away(
 			s, rl_limiter_limit(&limit->limiter, quota), quota->away);

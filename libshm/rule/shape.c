@@ -60,6 +60,8 @@ pack_blind(uint32_t blind)
 {
 	uint32_t low = 0;
 
+	if (blind == RL_BLIND_AUTO)
+		return RL_QUOTA_BLIND_AUTO;
 	while (blind >> low >= 1024)
 		low++;
 	return low * 512 + (blind >> low);
@@ -70,6 +72,8 @@ unpack_blind(uint32_t packed)
 {
 	uint32_t low = packed < 1024 ? 0 : packed / 512 - 1;
 
+	if (packed == RL_QUOTA_BLIND_AUTO)
+		return RL_BLIND_AUTO;
 	return low < 19 ? (packed - low * 512) << low : RL_CAPACITY_MAX;
 }
 
@@ -175,7 +179,8 @@ rl_quota_share(struct rl_u128 word, struct rl_quota *q)
 	rl_quota_drop_own(q);
 	q->has_lease = false;
 	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
-	q->share.blind = unpack_blind(packed);
+	q->is_auto = packed == RL_QUOTA_BLIND_AUTO;
+	q->share.blind = q->is_auto ? 0 : unpack_blind(packed);
 	q->share.away = 0;
 }
 

@@ -32,7 +32,7 @@
 #include "shared/layout_slot.h"
 
 #define RL_LAYOUT_VERSION 3
-#define RL_LAYOUT_REVISION 12 /* what bits of equal places mean, until the version is released */
+#define RL_LAYOUT_REVISION 13 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_HEADER_BYTES 4096
@@ -124,6 +124,9 @@ struct rl_header {
 	                            one */
 	uint64_t cluster_key[2]; /* from the cluster's secret; zeros: none is known */
 	uint64_t ring_asked;     /* the longest that a definition has not found; 0: none */
+	/* Of limits whose blind part is automatic: until when it counts, in ns, but for the six
+	   lowest bits, which are log2 of what the twentieth of a capacity is divided by. */
+	uint64_t blind_until;
 	/* A line that decisions read and that is seldom written. */
 	uint64_t generation __attribute__((aligned(64)));
 	struct rl_lengths any_bans; /* of RL_ANY_RULE */
@@ -132,6 +135,10 @@ struct rl_header {
 	struct rl_u128 changes;
 	struct rl_tables tables __attribute__((aligned(64)));
 };
+
+#define RL_BLIND_STEP_MASK UINT64_C(0x3f)
+#define RL_BLIND_HOSTS_MAX (UINT64_C(1) << 28)
+#define RL_BLIND_PART 20 /* of the capacity one, which all hosts together admit blind */
 
 /* Wishes: two slots a word, and in the summary a bit for each 64 slots. */
 #define RL_WISH_SLOTS 64u
@@ -148,6 +155,7 @@ _Static_assert(offsetof(struct rl_header, heartbeat_ns) == 192, "heartbeat has i
 _Static_assert(offsetof(struct rl_header, generation) == 256, "generation has its line");
 _Static_assert(offsetof(struct rl_header, cluster_key) == 224, "in the sweeper's line");
 _Static_assert(offsetof(struct rl_header, ring_asked) == 240, "where there were zeros before");
+_Static_assert(offsetof(struct rl_header, blind_until) == 248, "where there were zeros before");
 _Static_assert(offsetof(struct rl_header, shares_until) == 296, "in generation's line");
 _Static_assert(offsetof(struct rl_header, changes) == 304, "and ends it");
 _Static_assert(sizeof(struct rl_tables) == 64, "a line");

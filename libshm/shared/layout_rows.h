@@ -125,6 +125,7 @@ struct rl_overflow_head {
 #define RL_QUOTA_COUNT_DENIED_SHIFT 60
 #define RL_QUOTA_BLIND_SHIFT 48
 #define RL_QUOTA_BLIND_BITS 14
+#define RL_QUOTA_BLIND_AUTO 0x3fffu /* more than any number is */
 #define RL_QUOTA_AWAY_SHIFT 62
 #define RL_QUOTA_SERIAL_SHIFT 57 /* in lo, and the uppermost of it */
 

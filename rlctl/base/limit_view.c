@@ -32,6 +32,16 @@ append(struct limit_text *out, const char *format, ...)
 	va_end(arguments);
 }
 
+struct blind_text
+limit_blind_text(const struct rl_limit *limit)
+{
+	struct blind_text out = {"auto"};
+
+	if (limit->blind != RL_BLIND_AUTO)
+		snprintf(out.text, sizeof out.text, "%" PRIu32, limit->blind);
+	return out;
+}
+
 /* What differs from what a limit is that says nothing of it. */
 static void
 append_field(struct limit_text *out, const struct rl_field *field, const struct rl_limit *limit)
@@ -43,7 +53,7 @@ append_field(struct limit_text *out, const struct rl_field *field, const struct 
 	if (field->offset == offsetof(struct rl_limit, granularity) && value > 1)
 		append(out, ", %" PRIu64 " x %s", value, duration_format(bucket_ns(limit)).text);
 	else if (field->offset == offsetof(struct rl_limit, scope))
-		append(out, ", of the cluster, blind %" PRIu32, limit->blind);
+		append(out, ", of the cluster, blind %s", limit_blind_text(limit).text);
 	else if (field->marks & RL_FIELD_CLUSTER) /* blind is told; away, by those who have room */
 		return;
 	else if (field->marks & RL_FIELD_NETWORK)

@@ -14,6 +14,13 @@ struct limit_text {
 /* "sliding_window, 100 per 1m, 6 x 10s, hard". */
 struct limit_text limit_format(const struct rl_limit *limit);
 
+struct blind_text {
+	char text[12];
+};
+
+/* Of a limit of the cluster: "5", or "auto". */
+struct blind_text limit_blind_text(const struct rl_limit *limit);
+
 json_t *json_limit(const struct rl_limit *limit);
 
 #endif

@@ -3,11 +3,13 @@
 
 #include <apply/apply.h>
 #include <inttypes.h>
+#include <model/limit.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/command.h"
+#include "base/limit_view.h"
 #include "base/output.h"
 #include "cluster/client.h"
 #include "cluster/survey.h"
@@ -53,26 +55,29 @@ print_overshoot(const struct client *c, const struct state *s, uint64_t hosts, j
 {
 	for (size_t i = 0; i < c->config->rule_count; i++) {
 		const struct rl_rule *rule = &c->config->rules[i].rule;
-		uint64_t blind = 0;
-		bool is_clustered = false;
+		const struct rl_limit *widest = NULL;
+		uint64_t all = 0;
 		json_t *document;
 
 		for (size_t l = 0; l < config_limit_count(rule); l++) {
 			const struct rl_limit *limit = config_limit(rule, l);
 
-			is_clustered |= limit->scope == RL_SCOPE_CLUSTER;
-			if (limit->scope == RL_SCOPE_CLUSTER && limit->blind > blind)
-				blind = limit->blind;
+			if (limit->scope == RL_SCOPE_CLUSTER &&
+			    (!widest || limit_blind_of_all(limit, hosts) > all)) {
+				all = limit_blind_of_all(limit, hosts);
+				widest = limit;
+			}
 		}
-		if (!is_clustered)
+		if (!widest)
 			continue;
 		if (!s->is_json)
 			printf("rule %-19s at most %" PRIu64 " above its capacity (%" PRIu64
-			       " host%s, blind %" PRIu64 ")\n",
-			       rule->name, hosts * blind, hosts, hosts == 1 ? "" : "s", blind);
+			       " host%s, blind %s)\n",
+			       rule->name, all, hosts, hosts == 1 ? "" : "s",
+			       limit_blind_text(widest).text);
 		document = need(json_object());
 		json_put(document, "rule", json_text(rule->name));
-		json_put(document, "overshoot_max", json_count(hosts * blind));
+		json_put(document, "overshoot_max", json_count(all));
 		json_push(rules, document);
 	}
 }

@@ -7,23 +7,25 @@
 #include "text/duration.h"
 #include "text/names.h"
 
-/* 0: it has none, or the slot is another key's by now. */
-static uint32_t
+/* All 0: it has none, or the slot is another key's by now. */
+static struct rl_share
 share_of(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 {
 	struct rl_share share;
 
 	if (!entry || rl_share_at(rl, entry->slot, now_ns, &share) < 0 ||
 	    share.rule != entry->rule || share.limit != entry->limit)
-		return 0;
-	return share.share;
+		return (struct rl_share){0};
+	return share;
 }
 
 struct share_view
 share_view_read(struct rl *rl, const struct rl_entry *entry, uint64_t now_ns)
 {
-	return (struct share_view){.lease = lease_view_read(rl, now_ns),
-	                           .share = share_of(rl, entry, now_ns)};
+	struct rl_share share = share_of(rl, entry, now_ns);
+
+	return (struct share_view){
+		.lease = lease_view_read(rl, now_ns), .share = share.share, .blind = share.blind};
 }
 
 void
@@ -35,7 +37,9 @@ share_view_print(FILE *out, const struct share_view *share, const struct rl_limi
 		        duration_format(share->lease.left_ns).text);
 	else
 		fprintf(out, ", and its lease is over: away %s\n", away_name(limit->away));
-	if (limit->blind > 0)
+	if (limit->blind == RL_BLIND_AUTO)
+		fprintf(out, "blind        %" PRIu32 ", by the number of hosts\n", share->blind);
+	else if (limit->blind > 0)
 		fprintf(out, "blind        %" PRIu32 ", admitted beside the share\n", limit->blind);
 	else
 		fputs("blind        0: strict\n", out);

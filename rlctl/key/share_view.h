@@ -11,6 +11,7 @@
 struct share_view {
 	struct lease_view lease;
 	uint32_t share;
+	uint32_t blind; /* as it is now, where it is automatic */
 };
 
 /* `entry`: the key's under that limit, or NULL if nothing is counted there. */

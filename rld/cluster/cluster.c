@@ -282,6 +282,7 @@ cluster_run(struct cluster *c, uint64_t now_ns)
 	beat(c, now_ns);
 	if (c->shares.is_allowed) {
 		rules_run(&c->rules, now_ns, c->shares.random);
+		auto_blind_run(&c->auto_blind, now_ns);
 		orders_run(&c->orders, now_ns, c->shares.random >> 32);
 	}
 	due_ns = host_shares_run(&c->shares, now_ns);
@@ -341,7 +342,8 @@ open_store(struct cluster *c, uint64_t random, char *why, size_t size)
 		.timeout_ns = c->options.timeout_ns,
 		.scripts = {[SCRIPT_TAKE] = script_take,
 	                    [SCRIPT_ANNOUNCE] = script_announce,
-	                    [SCRIPT_READ_ORDERS] = script_read_orders},
+	                    [SCRIPT_READ_ORDERS] = script_read_orders,
+	                    [SCRIPT_BLIND] = script_blind},
 		.channel = SCRIPT_CHANNEL,
 		.hear = hear_call,
 		.hear_arg = c,
@@ -386,6 +388,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, uint64_t now_ns, ch
 		.report_arg = c->options.report_arg,
 		.lease_ns = c->options.lease_ns,
 	};
+	c->auto_blind = (struct auto_blind){.rl = rl, .store = c->store, .identity = &c->identity};
 	c->rules = (struct rules){
 		.store = c->store,
 		.report = c->options.report,

@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 
+#include "auto_blind.h"
 #include "host_shares.h"
 #include "hosts.h"
 #include "orders.h"
@@ -51,6 +52,7 @@ struct cluster {
 	struct host_shares shares;
 	struct rules rules;
 	struct orders orders;
+	struct auto_blind auto_blind;
 	uint64_t reported_rules; /* the version that it has announced, and whether it is good */
 	uint64_t reported_order; /* the number that it has announced */
 	char password[CLUSTER_TEXT], name[CLUSTER_TEXT], about[CLUSTER_TEXT];

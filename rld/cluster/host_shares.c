@@ -204,7 +204,7 @@ post(struct host_shares *l, uint32_t number, struct question *q, const struct rl
 		.key_size = strlen(q->key),
 		.argc = 5 + SCRIPT_ARGUMENTS,
 		.argv = argv,
-		.is_durable = s->blind == 0,
+		.is_durable = s->blind == 0 && !s->is_auto,
 		.answer = take_answer,
 		.arg = l,
 		.label = label_of(number, seq),

@@ -87,6 +87,16 @@ extern const char script_announce[];
 extern const char script_switch[];
 
 /*
+ * A host says by what the blind part is divided there: 1 << step, for so long. KEYS
+ * SCRIPT_BLIND_HOSTS, a hash of "until:step:age_ms" by host; ARGV host, how long to keep it in ms,
+ * step, age in ms. The answer: how many hosts there are; 1 where this one was among them; of the
+ * others the least step, and the least age in ms, -1 without any.
+ */
+extern const char script_blind[];
+
+#define SCRIPT_BLIND_HOSTS "rl1:{hosts}:blind"
+
+/*
  * Put a document of rules in the place of the one of a version: KEYS RULES_KEY; ARGV the version
  * that is there (0 none), SHA-256, text. The answer is the new version, or an error RLVERSION with
  * the one that is there.
@@ -124,7 +134,8 @@ extern const char script_forget[];
 enum script_number { /* of the store's scripts */
 	SCRIPT_TAKE,
 	SCRIPT_ANNOUNCE,
-	SCRIPT_READ_ORDERS
+	SCRIPT_READ_ORDERS,
+	SCRIPT_BLIND
 };
 
 #endif

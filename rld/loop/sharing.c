@@ -158,7 +158,7 @@ static void
 warn_of_limit(const char *path, const char *rule, const struct rl_limit *limit)
 {
 	if (limit->scope != RL_SCOPE_CLUSTER || limit->blind == 0 ||
-	    limit->capacity / limit->blind >= FEW_HOSTS)
+	    limit->blind == RL_BLIND_AUTO || limit->capacity / limit->blind >= FEW_HOSTS)
 		return;
 	log_line(LOG_WARNING,
 	         "%s: rule '%s': each host admits %" PRIu32 " without a share, and all may admit "

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <metrics/metrics.h>
+#include <model/limit.h>
 
 static void
 write_shares(FILE *to, struct rl *rl, const struct cluster *c)
@@ -98,15 +99,18 @@ write_store(FILE *to, struct rl *rl, const struct cluster *c)
 	                 away_since(rl, c));
 }
 
-/* The most of all its limits. */
+/* What all hosts admit blind, the most of all its limits. */
 static uint64_t
-blind_of(const struct rl_rule_info *rule)
+blind_of_all(const struct rl_rule_info *rule, uint64_t hosts)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, all;
 
-	for (unsigned i = 0; i < rule->limit_count; i++)
-		if (rule->limits[i].scope == RL_SCOPE_CLUSTER && rule->limits[i].blind > most)
-			most = rule->limits[i].blind;
+	for (unsigned i = 0; i < rule->limit_count; i++) {
+		all = rule->limits[i].scope == RL_SCOPE_CLUSTER
+		              ? limit_blind_of_all(&rule->limits[i], hosts)
+		              : 0;
+		most = all > most ? all : most;
+	}
 	return most;
 }
 
@@ -125,7 +129,9 @@ value_of(const struct cluster *c, const struct rl_rule_info *rule, enum of_rule 
 
 	for (unsigned i = 0; i < rule->limit_count; i++)
 		is_clustered |= rule->limits[i].scope == RL_SCOPE_CLUSTER;
-	*value = what == SHARES ? held.shares : what == SUM ? held.sum : c->hosts * blind_of(rule);
+	*value = what == SHARES ? held.shares
+	         : what == SUM  ? held.sum
+	                        : blind_of_all(rule, c->hosts);
 	return is_clustered;
 }
 

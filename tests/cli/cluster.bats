@@ -1048,3 +1048,30 @@ rlctl_says_missing() {
 	rlctl --segment "$segment-2" check api alice --cost 2
 	exits 1
 }
+
+@test "a blind part that follows the number of hosts is nothing at first, and told" {
+	cat >"$RL_CONFIG" <<-EOF
+		{"segment": {"name": "$segment", "keys": 100},
+		 "cluster": {"nodes": ["127.0.0.1:$port"], "secret_file": "$dir/secret"},
+		 "rules": {"api": {"limit": "1000/s", "scope": "cluster", "blind": "auto"}}}
+	EOF
+	rlctl config show --json
+	says '"blind": "auto"'
+	start_rld "$RL_CONFIG"
+	wait_for has_host "$segment"
+	has_entry() { redis-cli -p "$port" hget 'rl1:{hosts}:blind' "$(redis-cli -p "$port" hkeys 'rl1:{hosts}')" | grep -q ':0:'; }
+	wait_for has_entry
+	on check api alice
+	exits 1
+	wait_for "$RLCTL" --segment "$segment" check api alice
+	on get api alice
+	says 'blind        0, by the number of hosts'
+	on status
+	says 'blind auto'
+	rlctl cluster status
+	says 'at most 50 above its capacity (1 host, blind auto)'
+	sed -i 's|1000/s|1000/h|' "$RL_CONFIG"
+	rlctl config check
+	exits 1
+	complains 'is not "auto" for a window longer than 10m'
+}

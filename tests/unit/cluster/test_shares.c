@@ -550,6 +550,40 @@ test_debts(void **state)
 	}
 }
 
+/* A blind part that follows the number of hosts: until then, and by as many. */
+static void
+test_blind_by_hosts(void **state)
+{
+	struct rl *rl = clustered_segment(64, RL_FULL_RESERVE);
+	int rule = define(rl, "r", window(1000, RL_BLIND_AUTO));
+	struct rl_cluster_info cluster;
+	struct rl_rule_info info;
+
+	(void)state;
+	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
+	assert_true(info.limits[0].blind == RL_BLIND_AUTO);
+	assert_int_equal(admitted(rl, rule, 9, T0), 0);
+	assert_int_equal(wishes(rl, T0).share.blind, 0);
+	assert_int_equal(rl_cluster_blind(rl, 3, T0), -EINVAL);
+	assert_int_equal(rl_cluster_blind(rl, 0, T0), -EINVAL);
+	assert_int_equal(rl_cluster_blind(rl, 4, T0 + RL_SECOND), 0);
+	assert_int_equal(rl_cluster_info(rl, &cluster), 0);
+	assert_int_equal(cluster.blind_hosts, 4);
+	assert_in_range(cluster.blind_until_ns, T0 + RL_SECOND - 63, T0 + RL_SECOND);
+	assert_int_equal(rl_share_advance(rl, FOREVER), 0);
+	assert_int_equal(admitted(rl, rule, 99, T0), 12); /* 1,000 / 20 / 4 */
+	assert_int_equal(wishes(rl, T0).share.blind, 12);
+	assert_int_equal(rl_cluster_blind(rl, 1, T0 + RL_SECOND), 0);
+	assert_int_equal(admitted(rl, rule, 99, T0), 38);
+	assert_int_equal(admitted(rl, rule, 1, T0 + 10 * RL_SECOND), 0);
+	rl_close(rl);
+	rl = clustered_segment(64, RL_FULL_RESERVE);
+	rule = define(rl, "few", window(19, RL_BLIND_AUTO));
+	assert_int_equal(rl_cluster_blind(rl, 1, T0 + RL_SECOND), 0);
+	assert_int_equal(admitted(rl, rule, 9, T0), 0);
+	rl_close(rl);
+}
+
 static void
 deny(struct rl *rl, int rule, uint64_t cost)
 {
@@ -1602,6 +1636,7 @@ main(void)
 		cmocka_unit_test(test_another_incarnation_has_no_share),
 		cmocka_unit_test(test_a_wish_outlives_a_sweep),
 		cmocka_unit_test(test_debts),
+		cmocka_unit_test(test_blind_by_hosts),
 		cmocka_unit_test(test_what_was_denied),
 		cmocka_unit_test(test_a_flood_is_not_added_up),
 		cmocka_unit_test(test_wishes_are_few),
