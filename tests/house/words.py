@@ -14,7 +14,7 @@ WORDS = {
     "docs/COMPARE.md": "compared with; nginx; HAProxy; Envoy; Redis; memcached; mod_evasive; slowapi; express-rate-limit; macOS; Linux only; "
                        "where rl loses",
     "docs/COOKBOOK.md": """OWASP; credential stuffing; password guessing; brute force; login; one-time password; SMS; scraper; webhook; load shedding;
-        bulkhead; noisy neighbour; multi-tenant; GraphQL; spending limits; tiers""",
+        bulkhead; noisy neighbour; multi-tenant; GraphQL; spending limits; tiers; LLM; tokens a minute; RPM; TPM; quota""",
     "docs/CRAWLERS.md": """AI crawlers; GPTBot; ClaudeBot; Googlebot; Bingbot; robots.txt; user agent; ASN; GeoIP; country; JA4; captcha; Anubis;
         CrowdSec; scraper; DDoS; denial of service; firewall""",
     "docs/FAQ.md": """Docker; Kubernetes; SELinux; AppArmor; time zone; calendar; per month; WordPress; Nextcloud; Magento; abuse; spam; tarpit; backpressure;
