@@ -800,6 +800,13 @@ struct rl_config_rule {
 /* The automatic bans of a rule that are in force. 1 and *ban filled, 0 there are none, -EINVAL. */
 int rl_auto_ban_info(struct rl *rl, int rule, struct rl_auto_ban *ban);
 
+/*
+ * Forget how often the rule has denied the key of late, and banned it for that: its next automatic
+ * ban takes as many denials as the first, and is as long. A ban that stands is left to rl_unban().
+ * 1, or 0: there was nothing; -EINVAL, -EROFS, or -EBUSY: others keep denying it.
+ */
+int rl_auto_ban_forget(struct rl *rl, int rule, const void *key, size_t key_len);
+
 /* What a configuration does to a rule; the bits combine. */
 enum rl_effect {
 	RL_EFFECT_NEW = 1,     /* there was no rule of this name, or a removed one */

@@ -295,3 +295,31 @@ rl_auto_ban_count(const struct rl_segment *s, int rule, const void *key, size_t 
 		return;
 	}
 }
+
+int
+rl_auto_ban_forget(struct rl *rl, int rule, const void *key, size_t key_len)
+{
+	const struct rl_pattern pattern = {.match = RL_MATCH_KEY, .key = key, .key_len = key_len};
+	const struct rl_segment *s = &rl->segment;
+	uint64_t now_ns = rl_segment_now(s);
+	struct rl_normal_pattern normal;
+	struct rl_auto_ban ban;
+	struct rl_hash hash;
+
+	if (!rl_handle_has(rl, rule) || rl_normal_pattern_of(&pattern, &normal) < 0)
+		return -EINVAL;
+	if (!s->is_writable)
+		return -EROFS;
+	if (!in_force(s, rule, &ban))
+		return 0;
+	hash = rl_normal_pattern_hash_in(s, rule, &normal);
+	for (int tries = 0; tries < TRIES; tries++) {
+		struct rl_u128 held = {0}, *at = word_for(s, hash, &ban, now_ns, &held);
+
+		if (!at || (held.lo & ~COUNT_MASK) != fingerprint_of(hash, &ban))
+			return 0;
+		if (rl_atomic_cas16(at, held, (struct rl_u128){0}))
+			return 1;
+	}
+	return -EBUSY;
+}

@@ -38,6 +38,8 @@ const struct command_option ban_options[] = {
 const struct command_option unban_options[] = {
 	{"rule", 'r', "RULE", "what stands for this rule alone; default: for every rule"},
 	{"exact", 'e', NULL, "KEY is this very key, whatever it looks like"},
+	{"forget", 0, NULL,
+         "forget, too, how often rules have denied and banned the key by themselves"},
 	{0},
 };
 
@@ -335,30 +337,69 @@ hint(struct rl *rl, const struct context *context)
 	say_standing(stderr, rl, "but for this key:", context);
 }
 
+/* Under the rule, or all of them: under how many there was something. Or an error. */
 static int
-lift(const struct context *context, struct rl *rl, const struct rl_pattern *pattern)
+forget_strikes(struct rl *rl, int rule, const struct rl_pattern *key)
 {
-	int rule = rule_option(rl, context), lifted;
+	int count = 0, done = 0;
+	struct rl_rule_info of;
+	struct rl_info info;
+
+	if (rule != RL_ANY_RULE)
+		return rl_auto_ban_forget(rl, rule, key->key, key->key_len);
+	rl_info(rl, &info);
+	for (uint32_t id = 0; id < info.rules && done >= 0; id++) {
+		if (!rule_read(rl, (int)id, &of))
+			continue;
+		done = rl_auto_ban_forget(rl, of.handle, key->key, key->key_len);
+		count += done > 0;
+	}
+	return done < 0 ? done : count;
+}
+
+static void
+report_lifted(const struct context *context, struct rl *rl, int lifted, int forgotten)
+{
 	json_t *root;
 
-	if (rule == RULE_UNKNOWN)
-		return EXIT_TROUBLE;
-	lifted = rl_unban(rl, rule, pattern);
-	if (lifted < 0) {
-		ban_complain(context, rl, lifted);
-		return EXIT_TROUBLE;
-	}
 	if (option_value(context, "json")) {
 		root = need(json_object());
 		json_put(root, "lifted", json_boolean(lifted));
+		if (option_value(context, "forget"))
+			json_put(root, "forgotten", json_count((uint64_t)forgotten));
 		output_json(root);
-	} else if (lifted) {
-		puts("lifted");
-		say_standing(stdout, rl, "but this stands for the key:", context);
+		return;
 	}
-	if (!lifted)
+	if (lifted)
+		puts("lifted");
+	if (forgotten > 0)
+		printf("forgotten under %d %s\n", forgotten, forgotten == 1 ? "rule" : "rules");
+	if (lifted)
+		say_standing(stdout, rl, "but this stands for the key:", context);
+}
+
+static int
+lift(const struct context *context, struct rl *rl, const struct rl_pattern *pattern)
+{
+	int rule = rule_option(rl, context), lifted, forgotten = 0;
+
+	if (rule == RULE_UNKNOWN)
+		return EXIT_TROUBLE;
+	if (option_value(context, "forget") && pattern->match != RL_MATCH_KEY) {
+		complain("unban: --forget is of a key, not of a pattern");
+		return EXIT_TROUBLE;
+	}
+	lifted = rl_unban(rl, rule, pattern);
+	if (lifted >= 0 && option_value(context, "forget"))
+		forgotten = forget_strikes(rl, rule, pattern);
+	if (lifted < 0 || forgotten < 0) {
+		ban_complain(context, rl, lifted < 0 ? lifted : forgotten);
+		return EXIT_TROUBLE;
+	}
+	report_lifted(context, rl, lifted, forgotten);
+	if (!lifted && forgotten == 0)
 		hint(rl, context);
-	return lifted ? EXIT_YES : EXIT_NO;
+	return lifted || forgotten > 0 ? EXIT_YES : EXIT_NO;
 }
 
 int

@@ -484,6 +484,31 @@ verdict() {
 	says 'nothing has changed'
 }
 
+@test "unban --forget: the next automatic ban is as the first" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"rules": {"login": {"limit": "1/30d", "granularity": 1,
+		  "ban": {"after": 2, "within": "10m", "for": "1h"}}}}
+	END
+	on config reload --config "$BATS_TEST_TMPDIR/rl.json"
+	for _ in 1 2 3; do "$RLCTL" -s "$segment" check login eve || true; done
+	on unban eve --rule login --forget
+	exits 0
+	[ "$output" = $'lifted\nforgotten under 1 rule' ]
+	"$RLCTL" -s "$segment" check login eve || true
+	on unban eve --forget --json
+	exits 0
+	conforms unban
+	has lifted=false forgotten=1
+	on unban eve --forget
+	exits 1
+	complains 'nothing stands for this pattern'
+	for _ in 1 2; do "$RLCTL" -s "$segment" check login eve || true; done
+	on bans
+	says '"automatic: denied 2 times, ban 1"'
+	on unban 'ev*' --forget
+	in_trouble '--forget is of a key, not of a pattern'
+}
+
 @test "unban: what goes on to stand for the key is said, also what the configuration has" {
 	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
 		{"rules": {"login": {"limit": "1/30d", "granularity": 1, "overrides": {"leaked": {"banned": true}},

@@ -381,6 +381,7 @@ administer(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 		break;
 	case 3:
 		rl_unban(rl, rule, &pattern);
+		rl_auto_ban_forget(rl, rule, text, len);
 		rl_override(rl, rule, (unsigned)test_below(seed, RL_LIMITS_MAX + 1), text, len,
 		            (uint32_t)test_below(seed, 9), now + RL_SECOND);
 		break;

@@ -94,6 +94,39 @@ test_so_many_denials_ban(void **state)
 	rl_close(rl);
 }
 
+/* What is forgotten is neither counted nor a reason for a longer ban; a ban that stands stays. */
+static void
+test_forgotten(void **state)
+{
+	struct rl *rl = test_private(100);
+	int rule = configure(rl, &usual, false);
+	struct rl_pattern p = rl_pattern_of("k", 1);
+
+	(void)state;
+	assert_int_equal(rl_auto_ban_forget(rl, rule, "k", 1), 0);
+	ask(rl, rule, "k", 0);
+	ask(rl, rule, "j", 0);
+	deny(rl, rule, "k", 4, MINUTE);
+	deny(rl, rule, "j", 4, MINUTE);
+	assert_int_equal(rl_auto_ban_forget(rl, rule, "k", 1), 1);
+	assert_int_equal(rl_auto_ban_forget(rl, rule, "k", 1), 0);
+	deny(rl, rule, "k", 4, MINUTE);
+	assert_false(is_banned(rl, rule, "k", MINUTE));
+	deny(rl, rule, "j", 1, MINUTE);
+	assert_true(is_banned(rl, rule, "j", MINUTE));
+	deny(rl, rule, "k", 1, MINUTE);
+	assert_int_equal(rl_auto_ban_forget(rl, rule, "k", 1), 1);
+	assert_true(is_banned(rl, rule, "k", MINUTE));
+	assert_int_equal(rl_unban(rl, rule, &p), 1);
+	deny(rl, rule, "k", 5, 2 * MINUTE);
+	assert_true(is_banned(rl, rule, "k", HOUR));
+	assert_false(
+		is_banned(rl, rule, "k", HOUR + 3 * MINUTE)); /* the first again, not two hours */
+	assert_int_equal(rl_auto_ban_forget(rl, rule, "", 0), -EINVAL);
+	assert_int_equal(rl_auto_ban_forget(rl, RL_ANY_RULE, "k", 1), -EINVAL);
+	rl_close(rl);
+}
+
 static void
 test_within_the_time_alone(void **state)
 {
@@ -646,6 +679,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_so_many_denials_ban),
+		cmocka_unit_test(test_forgotten),
 		cmocka_unit_test(test_within_the_time_alone),
 		cmocka_unit_test(test_whenever_they_begin),
 		cmocka_unit_test(test_a_burst_is_never_missed),
