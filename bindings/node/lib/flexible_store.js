@@ -19,6 +19,28 @@ function wholePoints (points) {
 // 0 means without an end.
 const lifetimeOf = (ms) => (ms > 0 ? Math.ceil(ms) : Infinity)
 
+// A promise's place for what is there already: it goes on at once, and not in a turn of its own.
+class Ready {
+  constructor (value, isError) {
+    this.value = value
+    this.isError = isError
+  }
+
+  then (onValue, onError) {
+    const on = this.isError ? onError : onValue
+    if (typeof on !== 'function') return this
+    try {
+      return new Ready(on(this.value), false)
+    } catch (error) {
+      return new Ready(error, true)
+    }
+  }
+
+  catch (onError) { return this.then(undefined, onError) }
+}
+
+const NOW = new Ready(undefined, false)
+
 class RateLimiterRl extends RateLimiterStoreAbstract {
   // storeClient: a Segment or the name of one, which is opened with segmentOptions; space: of its counters.
   constructor (opts = {}) {
@@ -27,22 +49,31 @@ class RateLimiterRl extends RateLimiterStoreAbstract {
     this._counters = lazily(this.client, (segment) => segment.counters(opts.space ?? SPACE))
   }
 
-  async _upsert (rlKey, points, msDuration, forceExpire = false) {
-    const lifetime = lifetimeOf(msDuration)
-    const amount = wholePoints(points)
-    const counters = this._counters()
-    return forceExpire
-      ? counters.set(keyOf(rlKey), amount, lifetime, movedNow())
-      : counters.add(keyOf(rlKey), amount, lifetime, movedNow())
+  // Where no other limiter is to be asked after an error, one promise is enough.
+  consume (key, points = 1, options = {}) {
+    return this.insuranceLimiter || super._consume === undefined ? super.consume(key, points, options) : super._consume(key, points, options)
   }
 
-  async _get (rlKey) {
-    const count = this._counters().get(keyOf(rlKey), movedNow())
-    return count.done ? count : null
+  _upsert (rlKey, points, msDuration, forceExpire = false) {
+    return NOW.then(() => {
+      const counters = this._counters()
+      const amount = wholePoints(points)
+      const lifetime = lifetimeOf(msDuration)
+      return forceExpire
+        ? counters.set(keyOf(rlKey), amount, lifetime, movedNow())
+        : counters.add(keyOf(rlKey), amount, lifetime, movedNow())
+    })
   }
 
-  async _delete (rlKey) {
-    return this._counters().drop(keyOf(rlKey), movedNow())
+  _get (rlKey) {
+    return NOW.then(() => {
+      const count = this._counters().get(keyOf(rlKey), movedNow())
+      return count.done ? count : null
+    })
+  }
+
+  _delete (rlKey) {
+    return NOW.then(() => this._counters().drop(keyOf(rlKey), movedNow()))
   }
 
   // A count below 0 there is not; a limiter of negative points is blocked by 0 as well.
