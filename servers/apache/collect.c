@@ -80,6 +80,20 @@ applies(struct round *round, const struct limit *limit)
 	return 0;
 }
 
+/* What RLSettle says here of the rule. */
+static const ap_expr_info_t *
+actual_of(const struct section *section, const struct rule *rule)
+{
+	for (int i = section->settles ? section->settles->nelts - 1 : -1; i >= 0; i--) {
+		const struct settle *settle =
+			APR_ARRAY_IDX(section->settles, i, const struct settle *);
+
+		if (settle->rule == rule)
+			return settle->cost;
+	}
+	return NULL;
+}
+
 /* Put the item to those that are asked; its charges go to the visit. */
 static void
 push(struct round *round, const struct rule *rule, const struct limit *limit, struct rl_item item)
@@ -91,6 +105,7 @@ push(struct round *round, const struct rule *rule, const struct limit *limit, st
 	d->key = item.key;
 	d->key_len = item.key_len;
 	d->store = round->store;
+	d->actual = limit ? actual_of(round->section, rule) : NULL;
 	item.charges = &d->charges;
 	round->asked[round->count] = d;
 	round->items[round->count++] = item;

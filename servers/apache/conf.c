@@ -74,6 +74,7 @@ merge_sections(apr_pool_t *pool, void *outer, void *inner)
 	s->drops_limits = o->drops_limits || i->drops_limits;
 	s->drops_allows = o->drops_allows || i->drops_allows;
 	s->limits = join_limits(pool, i->drops_limits ? NULL : o->limits, i->limits);
+	s->settles = join(pool, o->settles, i->settles);
 	s->allows = join(pool, i->drops_allows ? NULL : o->allows, i->allows);
 	s->block = i->block ? i->block : o->block;
 	s->status = or_default(i->status, o->status);

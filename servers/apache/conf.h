@@ -53,6 +53,12 @@ struct limit {
 	int is_late; /* decided before the content is made, when the user is known */
 };
 
+/* RLSettle: what a request has cost under the rule, known when it is over. */
+struct settle {
+	const struct rule *rule;
+	const ap_expr_info_t *cost;
+};
+
 /* RLBlock. */
 struct block {
 	struct rule *rule; /* whose bans they are */
@@ -75,6 +81,7 @@ enum fields {
 /* Of a section. UNSET, or NULL: as the section around it. */
 struct section {
 	apr_array_header_t *limits;     /* struct limit * */
+	apr_array_header_t *settles;    /* struct settle *; the last of a rule counts */
 	apr_array_header_t *allows;     /* apr_ipsubnet_t * */
 	int drops_limits, drops_allows; /* those around it do not count here */
 	const struct block *block;      /* &no_block: off */

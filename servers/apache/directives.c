@@ -277,6 +277,27 @@ set_limit(cmd_parms *cmd, void *to, int argc, char *const argv[])
 	return NULL;
 }
 
+/* RLSettle RULE cost=EXPR */
+static const char *
+set_settle(cmd_parms *cmd, void *to, const char *rule, const char *cost)
+{
+	struct section *section = to;
+	struct settle *settle = apr_pcalloc(cmd->pool, sizeof(*settle));
+	const char *wrong = check_name(cmd, rule), *text = value_of(cost, "cost");
+
+	if (!wrong && !text)
+		return bad_word(cmd, cost);
+	if (!wrong)
+		settle->cost = parse_expr(cmd, text, 1, &wrong);
+	if (wrong)
+		return wrong;
+	settle->rule = use_rule(cmd, rule);
+	if (!section->settles)
+		section->settles = apr_array_make(cmd->pool, 2, sizeof(struct settle *));
+	APR_ARRAY_PUSH(section->settles, struct settle *) = settle;
+	return NULL;
+}
+
 /* RLBlock */
 
 /* The rule whose bans they are counts nothing: it is looked at with a cost of 0. */
@@ -478,6 +499,8 @@ const command_rec directives[] = {
 		"RULE [KEY] [cost=EXPR] [capacity=EXPR] [burst=N] [delay=N|nodelay] [if=EXPR] "
 		"[count_if=EXPR | refund_if=EXPR] [empty=error|allow|deny] [late], or off: limit "
 		"requests here"),
+	AP_INIT_TAKE2("RLSettle", set_settle, NULL, ANYWHERE,
+                      "RULE cost=EXPR: what a request has cost, when it is over"),
 	AP_INIT_TAKE_ARGV("RLBlock", set_block, NULL, ANYWHERE,
                           "PERIOD [key=EXPR] [rule=NAME] [by=RULE...], or off: who is denied is "
                           "banned, and each "

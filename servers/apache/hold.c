@@ -3,6 +3,7 @@
  * What a request takes and is to give back: units in flight at its end, and charges that count_if=
  * and refund_if= do not count.
  */
+#include "text.h"
 #include "visit.h"
 
 #include <apr_strings.h>
@@ -10,7 +11,7 @@
 
 APLOG_USE_MODULE(rl);
 
-#define RELEASE_TRIES 1000 /* -EBUSY: others keep changing the key */
+#define TRIES 1000 /* -EBUSY: others keep changing the key */
 
 struct grip {
 	request_rec *top;
@@ -30,7 +31,7 @@ let_go(void *arg)
 	struct grip *grip = arg;
 	int error = -EBUSY;
 
-	for (int tries = 0; grip->count && error == -EBUSY && tries < RELEASE_TRIES; tries++)
+	for (int tries = 0; grip->count && error == -EBUSY && tries < TRIES; tries++)
 		error = rl_release(store_segment(grip->store), grip->holds, grip->count);
 	if (error < 0)
 		ap_log_error(APLOG_MARK, APLOG_ERR, 0, grip->top->server,
@@ -39,6 +40,13 @@ let_go(void *arg)
 		             rl_strerror(error));
 	store_leave(grip->store);
 	return APR_SUCCESS;
+}
+
+/* Whether something of it is known with the answer alone. */
+static int
+is_settled(const struct decided *d)
+{
+	return d->limit && (d->limit->refund || d->actual);
 }
 
 void
@@ -53,7 +61,7 @@ hold_until_done(struct visit *visit, struct store *store, struct decided *const 
 
 	for (size_t i = 0; i < count; i++) {
 		held += rl_holds(&decided[i]->charges, holds + held, RL_ITEMS_MAX - held);
-		is_kept |= decided[i]->limit && decided[i]->limit->refund;
+		is_kept |= is_settled(decided[i]);
 	}
 	if (held == 0 && !is_kept)
 		return;
@@ -66,24 +74,62 @@ hold_until_done(struct visit *visit, struct store *store, struct decided *const 
 	apr_pool_cleanup_register(pool, grip, let_go, apr_pool_cleanup_null);
 }
 
+/* Whether the answer counts; it does where that cannot be told. */
+static int
+counts(const struct decided *d, request_rec *last)
+{
+	const char *error = NULL, *word = d->limit->counts_if ? "count_if: " : "refund_if: ";
+	int is_true;
+
+	if (!d->limit->refund)
+		return 1;
+	is_true = ap_expr_exec(last, d->limit->refund, &error);
+	if (error)
+		report_undecided(last, d->rule, d->limit->where, -EINVAL,
+		                 apr_pstrcat(last->pool, word, error, NULL));
+	return is_true < 0 || (is_true > 0) == d->limit->counts_if;
+}
+
+/* What is empty, as a field that the answer has not, or no number, is not known. */
+static int
+is_known(const struct decided *d, request_rec *last, uint64_t *actual)
+{
+	const char *error = NULL;
+	const char *text = d->actual ? ap_expr_str_exec(last, d->actual, &error) : "";
+
+	if (!error && text && !*text)
+		return 0;
+	if (!error && text && read_number(text, 0, COST_MAX, actual)) {
+		*actual = *actual < RL_CAPACITY_MAX ? *actual : RL_CAPACITY_MAX;
+		return 1;
+	}
+	report_undecided(last, d->rule, d->limit->where, -EINVAL,
+	                 error ? error
+	                       : "what a request has cost is no number, and it stays charged as it "
+	                         "was");
+	return 0;
+}
+
+static void
+settle(struct decided *d, request_rec *last, uint64_t actual)
+{
+	int error = -EBUSY;
+
+	for (int tries = 0; error == -EBUSY && tries < TRIES; tries++)
+		error = rl_settle(store_segment(d->store), &d->charges, actual);
+	if (error < 0)
+		report_undecided(last, d->rule, d->limit->where, error, NULL);
+}
+
 void
-refund_if_wanted(struct visit *visit, request_rec *last)
+settle_all(struct visit *visit, request_rec *last)
 {
 	for (int i = 0; i < visit->decided->nelts; i++) {
 		struct decided *d = APR_ARRAY_IDX(visit->decided, i, struct decided *);
-		const char *error = NULL;
-		int is_true;
+		uint64_t actual = 0;
 
-		if (!d->limit || !d->limit->refund || d->charges.count == 0)
-			continue;
-		is_true = ap_expr_exec(last, d->limit->refund, &error);
-		if (is_true >= 0 && (is_true > 0) != d->limit->counts_if)
-			rl_refund(store_segment(d->store), &d->charges);
-		if (error)
-			report_undecided(
-				last, d->rule, d->limit->where, -EINVAL,
-				apr_pstrcat(last->pool,
-			                    d->limit->counts_if ? "count_if: " : "refund_if: ",
-			                    error, NULL));
+		if (is_settled(d) && d->charges.count > 0 &&
+		    (!counts(d, last) || is_known(d, last, &actual)))
+			settle(d, last, actual);
 	}
 }

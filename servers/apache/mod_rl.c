@@ -89,7 +89,7 @@ finish(request_rec *r)
 		return DECLINED;
 	for (; last->next; last = last->next)
 		answer_notes(visit, last->next);
-	refund_if_wanted(visit, last);
+	settle_all(visit, last);
 	return DECLINED;
 }
 

@@ -17,11 +17,12 @@ struct decided {
 	const char *key;
 	size_t key_len;
 	struct rl_result result;
-	struct rl_charges charges; /* kept for refund_if= */
-	struct store *store;       /* whose charges they are */
-	uint64_t now_ns;           /* on the segment's clock */
-	uint64_t quota;            /* of RateLimit-Policy */
-	int is_held;               /* its limit is a concurrency limit */
+	struct rl_charges charges;    /* kept for what is known with the answer */
+	const ap_expr_info_t *actual; /* of RLSettle; NULL: it costs what it is charged */
+	struct store *store;          /* whose charges they are */
+	uint64_t now_ns;              /* on the segment's clock */
+	uint64_t quota;               /* of RateLimit-Policy */
+	int is_held;                  /* its limit is a concurrency limit */
 };
 
 enum outcome {
@@ -75,7 +76,7 @@ int decide(request_rec *r, int is_last);
 /* hold.c: give back what the limits hold when the client's request is done, however it ends. */
 void hold_until_done(struct visit *visit, struct store *store, struct decided *const *decided,
                      size_t count);
-void refund_if_wanted(struct visit *visit, request_rec *last);
+void settle_all(struct visit *visit, request_rec *last);
 
 /* answer.c */
 void answer_fields(struct visit *visit, const struct section *section);

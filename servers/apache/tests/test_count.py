@@ -98,6 +98,26 @@ class Answers(unittest.TestCase):
             self.assertEqual(used(apache.segment, "login", "same"), 1)
 
 
+class Settle(unittest.TestCase):
+    def test_what_it_has_cost_takes_the_place_of_the_charge(self):
+        backend = Backend()
+        self.addCleanup(backend.stop)
+        backend.go()
+        text = (f"RLRule tokens 100/30d\n<Location /v1>\nProxyPass http://127.0.0.1:{backend.port}/ disablereuse=on\n"
+                "Header always set X-Usage %{COST}e env=COST\nSetEnvIf X-Cost (.+) COST=$1\n"
+                "RLLimit tokens same cost=10\nRLSettle tokens cost=%{resp:X-Usage}\n</Location>\n")
+        with Apache(text, mpm="event", children=2) as apache:
+            total = 0
+            for cost, counted in (("3", 3), ("25", 25), ("0", 0), (None, 10), ("none", 10)):
+                self.assertEqual(apache.get("/v1/a", {"X-Cost": cost} if cost else {}).status, 200)
+                total += counted
+                eventually(lambda: used(apache.segment, "tokens", "same") == total, f"{total} that count")
+            eventually(lambda: "what a request has cost is no number" in apache.log(), "a line of the log")
+            self.assertEqual(apache.get("/v1/a", {"X-Cost": "500"}).status, 200)  # a debt
+            eventually(lambda: used(apache.segment, "tokens", "same") == total + 500, "the debt")
+            self.assertEqual(apache.get("/v1/a").status, 429)
+
+
 class Survive(unittest.TestCase):
     def test_kill_9_of_children(self):
         with Apache(LIMIT, mpm="prefork", children=8) as apache:

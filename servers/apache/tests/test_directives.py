@@ -618,6 +618,8 @@ class Wrong(unittest.TestCase):
         ("RLRule x 5/s\nRLLimit x key cost=abc", '"abc" is no whole number from 0 to'),
         ("RLRule x 5/s\nRLLimit x key capacity=0", '"0" is no whole number from 1 to 268435455'),
         ("RLRule x 5/s\nRLLimit x key\nRLLimit x key cost=2", "it stands in this section already, with the same key, at"),
+        ("RLSettle nothing cost=1", 'no RLRule defines "nothing"'),
+        ("RLRule x 5/s\nRLSettle x 5", '"5"'),
         ("RLBlock", "needs a period"),
         ("RLBlock 10", "needs a period"),
         ("RLBlock 10s by=nothing", 'no RLRule defines "nothing"'),
