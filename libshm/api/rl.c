@@ -2,6 +2,7 @@
 #include "rl.h"
 
 #include "decide/check.h"
+#include "decide/exception.h"
 #include "decide/several.h"
 #include "decide/usual.h"
 
@@ -10,10 +11,20 @@ check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_
             uint64_t now_ns, struct rl_result *result, struct rl_policy_look *look)
 {
 	struct rl_usual u;
+	uint64_t hash;
 
-	if (__builtin_expect(!rl_usual_make(rl, kind, rule, key, key_len, cost, now_ns, look, &u),
+	if (__builtin_expect(!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, look, &u),
 	                     0))
 		return RL_AGAIN;
+	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
+	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
+	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
+		return kind == RL_POLICY_BUCKET
+		               ? RL_AGAIN
+		               : rl_exception_usual(rl, rule, key, key_len, cost, now_ns, result,
+		                                    u.limit, u.quota.capacity, hash, look->cached,
+		                                    look->sequence);
+	rl_usual_place(rl, hash, &u);
 	rl_table_prefetch(&rl->segment.table, &u.candidates);
 	if (__builtin_expect(!rl_usual_find(rl, now_ns, &u), 0))
 		return RL_AGAIN;

@@ -75,53 +75,32 @@ decide_alone(const struct rl_item *item, uint64_t now_ns, struct rl_part *p,
 }
 
 /*
- * A part of a rule that has something for single keys, which is looked for if the filter says
- * maybe. False: it is answered, in *decided, or RL_AGAIN.
- */
-static __attribute__((noinline)) bool
-is_left_to_decide(const struct rl_item *item, const struct rl_policy_look *look, struct rl_part *p,
-                  struct rl_result *result, int *decided)
-{
-	struct rl_sip of_key = rl_sip_of_key(p->segment->key_start, p->key, p->key_len);
-	struct rl_budget budget = {RL_LOOKUP_STEPS};
-	struct rl_exception e;
-
-	*decided = RL_AGAIN;
-	p->hash = rl_sip_fold(&of_key);
-	if (rl_policy_has_none_for(p->rl, p->rule, look->version, p->key, p->key_len, p->hash))
-		return true;
-	if (!rl_exception_is_of_keys(look) ||
-	    !rl_exception_find(p->rl, p->rule, look, rl_hash_both(of_key), p->now_ns, &budget, &e))
-		return false;
-	if (e.has_override && e.override.capacity[0] > 0)
-		rl_policy_set_capacity(&p->limit->limiter, e.override.capacity[0], &p->quota);
-	*decided = rl_exception_answer(p, item, &e, &budget, result);
-	return *decided == RL_AGAIN;
-}
-
-#define TAKEN (-2)
-
-/*
- * TAKEN: the item, whose rule has one limit for whole keys, is that part, and is left to decide.
- * Else it is answered, or RL_AGAIN.
+ * RL_UNANSWERED: the item, whose rule has one limit for whole keys, is that part, and is left to
+ * decide. Else it is answered, or RL_AGAIN.
  */
 static inline __attribute__((always_inline)) int
 take(struct rl *rl, int rule, const struct rl_item *item, uint64_t now_ns,
      const struct rl_policy_look *look, struct rl_part *p, struct rl_result *result)
 {
+	const struct rl_segment *s = &rl->segment;
+	uint64_t hash;
+
 	if (!rl_request_take_limits(rl, rule, item, now_ns, look, 1, p))
 		return RL_AGAIN;
-	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0)) {
-		const struct rl_policy_look seen = *look;
-		int decided;
+	hash = rl_hash_of_key(s->key_start, item->key, item->key_len);
+	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
+	    !rl_policy_has_none_for(rl, rule, look->version, item->key, item->key_len, hash)) {
+		struct rl_exception_left left =
+			rl_exception_of_key(rl, rule, item->key, item->key_len, item->cost, now_ns,
+		                            result, look->cached, look->sequence);
 
-		if (!is_left_to_decide(item, &seen, p, result, &decided))
-			return decided;
-		rl_request_place(p, p->hash);
-	} else {
-		rl_request_place(p, rl_hash_of_key(p->segment->key_start, p->key, p->key_len));
+		if (left.decided != RL_UNANSWERED)
+			return left.decided;
+		if (left.capacity > 0)
+			rl_policy_set_capacity(&p->limit->limiter, left.capacity, &p->quota);
 	}
-	return TAKEN;
+	rl_request_place(p, hash);
+	return RL_UNANSWERED;
 }
 
 /*
@@ -144,7 +123,7 @@ take_cached(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 		return rl_request_take_all(rl, rule, item, booking, now_ns, look, part,
 		                           RL_LIMITS_MAX);
 	*decided = take(rl, rule, item, now_ns, &look, part, result);
-	return *decided == TAKEN;
+	return *decided == RL_UNANSWERED;
 }
 
 enum rl_verdict

@@ -2,6 +2,7 @@
 #include "decide/exception.h"
 
 #include "decide/answered.h"
+#include "decide/usual.h"
 #include "rule/ban_note.h"
 
 bool
@@ -88,22 +89,75 @@ rl_exception_answers(struct rl_exception *e, uint64_t now_ns, const struct rl_bu
 	return true;
 }
 
-int
-rl_exception_answer(const struct rl_part *p, const struct rl_item *item, struct rl_exception *e,
-                    const struct rl_budget *budget, struct rl_result *result)
+/* What is said of the limit, whatever answers. False: that is no longer so. */
+static bool
+begin_answer(const struct rl_policy_look *look, uint32_t capacity, struct rl_result *r)
 {
-	const struct rl_limiter *l = &p->limit->limiter;
-	struct rl_result unused, *r = result ? result : &unused;
+	const struct rl_policy_limit *at = &look->cached->policy.limit[0];
+	const struct rl_compiled *limit = rl_atomic_own_load(&at->limit);
+	struct rl_quota q;
 
+	rl_atomic_own_copy(&q, &at->quota, sizeof q);
+	if (!rl_policy_look_holds(look))
+		return false;
+	if (capacity > 0)
+		rl_policy_set_capacity(&limit->limiter, capacity, &q);
 	rl_result_clear(r);
-	r->limit = r->remaining = rl_limiter_limit(l, &p->quota);
-	r->window_ns = l->window_ns;
-	if (!rl_exception_answers(e, p->now_ns, budget, r))
+	r->limit = r->remaining = rl_limiter_limit(&limit->limiter, &q);
+	r->window_ns = limit->limiter.window_ns;
+	return true;
+}
+
+struct rl_exception_left
+rl_exception_of_key(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                    uint64_t now_ns, struct rl_result *result,
+                    const struct rl_policy_cached *cached, uint64_t sequence)
+{
+	const struct rl_policy_look look = {.cached = cached, .sequence = sequence};
+	const struct rl_sip of_key = rl_sip_of_key(rl->segment.key_start, key, key_len);
+	const struct rl_hash hash = rl_hash_both(of_key);
+	struct rl_exception_left left = {.decided = RL_AGAIN};
+	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_budget budget = {RL_LOOKUP_STEPS};
+	struct rl_exception e;
+
+	if (!rl_exception_is_of_keys(&look) ||
+	    !rl_exception_find(rl, rule, &look, hash, now_ns, &budget, &e))
+		return left;
+	left.capacity = e.has_override ? e.override.capacity[0] : 0;
+	if (!begin_answer(&look, left.capacity, r))
+		return left;
+	left.decided = RL_UNANSWERED;
+	if (!rl_exception_answers(&e, now_ns, &budget, r))
+		return left;
+	left.decided = (int)r->verdict;
+	if (cost == 0 || !rl->segment.is_writable)
+		return left;
+	if (rl_exception_is_noted(&e))
+		rl_ban_note_hit(&rl->segment, e.standing.first.slot);
+	rl_answered_without_counter(&rl->segment, rule, key, key_len, hash.a, now_ns, r);
+	return left;
+}
+
+int
+rl_exception_usual(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                   uint64_t now_ns, struct rl_result *result, const struct rl_compiled *limit,
+                   uint32_t capacity, uint64_t hash, const struct rl_policy_cached *cached,
+                   uint64_t sequence)
+{
+	struct rl_exception_left left =
+		rl_exception_of_key(rl, rule, key, key_len, cost, now_ns, result, cached, sequence);
+	const struct rl_table *table = &rl->segment.table;
+	struct rl_usual u = {.limit = limit};
+
+	u.quota.capacity = left.capacity > 0 ? left.capacity : capacity;
+	if (left.decided != RL_UNANSWERED)
+		return left.decided;
+	if (!limit->limiter.is_window || cost > u.quota.capacity)
 		return RL_AGAIN;
-	if (item->cost == 0 || !p->segment->is_writable)
-		return (int)r->verdict;
-	if (rl_exception_is_noted(e))
-		rl_ban_note_hit(p->segment, e->standing.first.slot);
-	rl_answered_without_counter(p->segment, p->rule, p->key, p->key_len, p->hash, p->now_ns, r);
-	return (int)r->verdict;
+	rl_usual_place(rl, hash, &u);
+	rl_table_prefetch(table, &u.candidates);
+	if (!rl_usual_find(rl, now_ns, &u))
+		return RL_AGAIN;
+	return rl_usual_decide(rl, 0, rule, key, key_len, cost, now_ns, result, &u);
 }

@@ -50,12 +50,32 @@ rl_exception_is_noted(const struct rl_exception *e)
 bool rl_exception_answers(struct rl_exception *exception, uint64_t now_ns,
                           const struct rl_budget *budget, struct rl_result *result);
 
+/* There may be something for the key, but it is no answer. */
+#define RL_UNANSWERED (-2)
+
+struct rl_exception_left {
+	int decided;       /* the verdict; RL_UNANSWERED; RL_AGAIN: look for it by all of the key */
+	uint32_t capacity; /* RL_UNANSWERED: what the key has in place of the limit's; 0: nothing */
+};
+
 /*
- * The same of an item, by its rule's only part, with what there is to count. The verdict, or
- * RL_AGAIN: it is no answer.
+ * All of it, of a key about which the filter has said maybe, under a rule of one limit, by what was
+ * looked at of the rule; with what there is to count of a cost above 0.
  */
-int rl_exception_answer(const struct rl_part *part, const struct rl_item *item,
-                        struct rl_exception *exception, const struct rl_budget *budget,
-                        struct rl_result *result);
+struct rl_exception_left rl_exception_of_key(const struct rl *rl, int rule, const void *key,
+                                             size_t key_len, uint64_t cost, uint64_t now_ns,
+                                             struct rl_result *result,
+                                             const struct rl_policy_cached *cached,
+                                             uint64_t sequence);
+
+/*
+ * A usual request, about whose key of that hash the filter has said maybe: what there is, or as
+ * usual by what it may have. RL_AGAIN: usual.h. A call, and of words alone, so that who has nothing
+ * keeps what it knows in registers.
+ */
+int rl_exception_usual(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+                       uint64_t now_ns, struct rl_result *result, const struct rl_compiled *limit,
+                       uint32_t capacity, uint64_t hash, const struct rl_policy_cached *cached,
+                       uint64_t sequence);
 
 #endif

@@ -105,8 +105,8 @@ rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, uint6
 }
 
 void
-rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
-              struct rl_slot slot)
+rl_usual_wish(struct rl *rl, const void *key, size_t key_len, uint64_t hash,
+              const struct rl_compiled *limit, struct rl_slot slot)
 {
 	struct rl_part p;
 
@@ -114,7 +114,7 @@ rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_co
 	p.limit = limit;
 	p.key = key;
 	p.key_len = key_len;
-	p.hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
+	p.hash = hash;
 	p.slot = slot;
 	rl_share_ask(&p);
 }

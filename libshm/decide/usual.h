@@ -22,6 +22,7 @@
 struct rl_usual {
 	const struct rl_compiled *limit;
 	struct rl_quota quota; /* of a window, what rl_adds() reads of it */
+	uint64_t hash;         /* of the key, whatever the limit */
 	struct rl_candidates candidates;
 	struct rl_slot slot;
 };
@@ -60,26 +61,32 @@ rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, siz
 		u->quota.is_auto = rl_atomic_own_load(&limit->quota.is_auto);
 		u->quota.share.blind = rl_atomic_own_load(&limit->quota.share.blind);
 	}
-	if (!rl_policy_look_holds(look) || cost - 1 >= u->quota.capacity)
-		return false;
-	return true;
+	return rl_policy_look_holds(look) && cost - 1 < u->quota.capacity;
 }
 
-/* The same, and where its key may be, for which the rule has nothing. */
+/* Where it may be. */
+static inline __attribute__((always_inline)) void
+rl_usual_place(const struct rl *rl, uint64_t hash, struct rl_usual *u)
+{
+	u->hash = hash;
+	u->candidates =
+		rl_table_candidates(&rl->segment.table, u->limit->owner, hash ^ u->limit->salt);
+}
+
+/* Both, if the rule has nothing for the key. */
 static inline __attribute__((always_inline)) bool
 rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
               uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
 {
-	const struct rl_segment *s = &rl->segment;
 	uint64_t hash;
 
 	if (!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, look, u))
 		return false;
-	hash = rl_hash_of_key(s->key_start, key, key_len);
+	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
 	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
 		return false;
-	u->candidates = rl_table_candidates(&s->table, u->limit->owner, hash ^ u->limit->salt);
+	rl_usual_place(rl, hash, u);
 	return true;
 }
 
@@ -103,8 +110,8 @@ int rl_usual_by_ring(struct rl *rl, int rule, const void *key, size_t key_len, u
                      uint32_t capacity, struct rl_slot slot);
 
 /* A larger share is wished for, after a charge. */
-void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, const struct rl_compiled *limit,
-                   struct rl_slot slot);
+void rl_usual_wish(struct rl *rl, const void *key, size_t key_len, uint64_t hash,
+                   const struct rl_compiled *limit, struct rl_slot slot);
 
 /* Charge it, and count and answer that. */
 static inline __attribute__((always_inline)) int
@@ -142,7 +149,7 @@ rl_usual_decide(struct rl *rl, uint64_t kind, int rule, const void *key, size_t 
 	    rl_share_wants_more(&u->quota, u->quota.capacity,
 	                        rl_decision_used(&plan.decision) + plan.decision.remaining,
 	                        plan.decision.remaining, RL_ALLOWED))
-		rl_usual_wish(rl, key, key_len, u->limit, slot);
+		rl_usual_wish(rl, key, key_len, u->hash, u->limit, slot);
 	if (result)
 		rl_result_fill(result, RL_ALLOWED, 0, l->window_ns, &plan.decision, now_ns);
 	return RL_ALLOWED;

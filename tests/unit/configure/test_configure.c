@@ -126,6 +126,60 @@ test_removed_rules(void **state)
 	rl_close(rl);
 }
 
+/* `capacity` requests are admitted at once, and are told of it. */
+static void
+expect_capacity(struct rl *rl, int rule, const char *key, uint32_t capacity)
+{
+	struct rl_result r;
+
+	for (uint32_t n = 0; n < capacity; n++) {
+		assert_int_equal(check(rl, rule, key, 1, T0, &r), RL_ALLOWED);
+		assert_int_equal(r.limit, capacity);
+		assert_int_equal(r.remaining, capacity - n - 1);
+	}
+	assert_int_equal(check(rl, rule, key, 1, T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, capacity);
+	assert_int_equal(r.reason, RL_BY_LIMIT);
+	assert_int_equal(check(rl, rule, key, capacity + 1, T0, &r), RL_NEVER);
+	assert_int_equal(at_peek(rl, rule, key, strlen(key), T0, &r), RL_DENIED);
+	assert_int_equal(r.limit, capacity);
+}
+
+/* Of whole keys alone, which are looked for at once, whatever counts them. */
+static void
+test_overrides_of_whole_keys(void **state)
+{
+	static const enum rl_algorithm algorithms[] = {RL_SLIDING_WINDOW, RL_FIXED_WINDOW,
+	                                               RL_ANCHORED_WINDOW, RL_TOKEN_BUCKET,
+	                                               RL_SLIDING_LOG};
+	struct rl_override overrides[] = {
+		override("vip", RL_OVERRIDE_CAPACITY, 5),
+		override("few", RL_OVERRIDE_CAPACITY, 1),
+		override("mallory", RL_OVERRIDE_BANNED, 0),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+		struct rl *rl = test_private(100);
+		struct rl_config_rule rule = test_config_rule("a", 2, 3600 * RL_SECOND);
+		struct rl_result r;
+		int a;
+
+		rule.rule.limit.algorithm = algorithms[i];
+		rule.overrides = overrides;
+		rule.override_count = 3;
+		assert_int_equal(rl_configure(rl, &rule, 1, 0, NULL, NULL), 0);
+		a = rl_find(rl, "a");
+		expect_capacity(rl, a, "vip", 5);
+		expect_capacity(rl, a, "few", 1);
+		expect_capacity(rl, a, "anyone", 2);
+		assert_int_equal(check(rl, a, "mallory", 1, T0, &r), RL_DENIED);
+		assert_int_equal(r.reason, RL_BY_BAN);
+		assert_int_equal(r.limit, 2);
+		rl_close(rl);
+	}
+}
+
 static void
 test_overrides(void **state)
 {
@@ -494,6 +548,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reload_keeps_counters),
 		cmocka_unit_test(test_removed_rules),
+		cmocka_unit_test(test_overrides_of_whole_keys),
 		cmocka_unit_test(test_overrides),
 		cmocka_unit_test(test_overrides_do_not_come_back),
 		cmocka_unit_test(test_overrides_of_several_limits),
