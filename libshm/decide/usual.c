@@ -141,7 +141,7 @@ peek_at(const struct rl_segment *s, const struct rl_usual *u, uint64_t now_ns,
 		if (!d.admits)
 			result->retry_after_ns = rl_until(d.retry_at_ns, now_ns);
 	}
-	return verdict;
+	return (int)verdict;
 }
 
 /* The key has no slot in a table that was filled before. */
