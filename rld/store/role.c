@@ -8,7 +8,8 @@
 
 const char role_claim[] =
 	"local n, id = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+):(%x+)$')\n"
-	"n = tonumber(n or redis.call('TIME')[1])\n"
+	"local T = redis.call('TIME')\n"
+	"n = tonumber(n or T[1] * 1000 + math.floor(T[2] / 1000))\n"
 	"if id ~= ARGV[1] then\n"
 	"  n = n + 1\n"
 	"  redis.call('SET', KEYS[1], string.format('%.0f:%s', n, ARGV[1]))\n"

@@ -9,7 +9,7 @@
  * epoch that stands in the store, "number:replication id": who finds a master whose replication id
  * is another raises it by one. A replica has its master's; so one that was promoted has at least
  * as much, and more as soon as a host has used it; one that was left behind has less, or nothing.
- * The first epoch is the time in seconds: a store that has lost all begins above what it had.
+ * The first epoch is the time in ms: a store that has lost all begins above what it had.
  */
 
 #include <stdbool.h>

@@ -365,6 +365,21 @@ is_banned() {
 	doctor_finds finding "127.0.0.1:$port: a master, too" || fail_with 'nothing of it by doctor'
 }
 
+@test "a cluster that has no slots as yet is told from a store that does not answer" {
+	kill -9 "${pids[-1]}"
+	wait "${pids[-1]}" || :
+	redis-server --port "$port" --cluster-enabled yes --cluster-port $((port + 6000)) --bind 127.0.0.1 --save '' --dir "$dir" >"$dir/redis" 2>&1 3>&- &
+	pids+=($!)
+	wait_for redis-cli -p "$port" ping
+	rlctl cluster status
+	in_trouble 'none of its nodes has a slot'
+	says_not 'does not answer'
+	start_rld "$dir/rl.json"
+	wait_for grep -q 'none of its nodes has a slot' "$dir/rld"
+	redis-cli -p "$port" cluster addslotsrange 0 16383
+	wait_for has_host "$segment"
+}
+
 @test "strict limits lend without a replica only where that is asked for, and status says so" {
 	sed -i 's/"blind": 2/"strict": true/' "$dir/rl.json"
 	rlctl cluster status

@@ -262,6 +262,15 @@ epoch_of(const struct server *s)
 }
 
 static void
+set_epoch(const struct server *s, uint64_t epoch)
+{
+	char command[120];
+
+	snprintf(command, sizeof command, "set " EPOCH " %llu:cc", (unsigned long long)epoch);
+	say(s, command);
+}
+
+static void
 test_old_master_gets_nobody_back(void **state)
 {
 	uint64_t before;
@@ -317,8 +326,8 @@ test_two_masters_are_refused(void **state)
 	server_start(&b, "two-b", server_free_port(), "");
 	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
 	snprintf(at[1], sizeof at[1], "127.0.0.1:%u", b.port);
-	say(&a, "set " EPOCH " 1:aa");
-	say(&b, "set " EPOCH " 1:bb");
+	set_epoch(&a, 1);
+	set_epoch(&b, 1);
 	open_both();
 	wait_until_told(0, "two masters, and nothing tells the later one");
 	wait_until_told(1, "two masters, and nothing tells the later one");
@@ -330,10 +339,45 @@ test_two_masters_are_refused(void **state)
 	wait_until_told(0, "there is no other master any more");
 }
 
+/* The first that answers may be an old one: who is slow is heard, too. */
+static void
+test_all_are_heard_first(void **state)
+{
+	(void)state;
+	server_start(&a, "heard-a", server_free_port(), "");
+	server_start(&b, "heard-b", server_free_port(), "");
+	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	snprintf(at[1], sizeof at[1], "127.0.0.1:%u", b.port);
+	set_epoch(&a, 1);
+	set_epoch(&b, 2);
+	server_signal(&b, SIGSTOP);
+	open_both();
+	for (uint64_t end_ns = clock_ns() + RL_SECOND / 4; clock_ns() < end_ns; run_all())
+		assert_string_equal(used_by(0), "");
+	server_signal(&b, SIGCONT);
+	wait_until_used(0, at[1]);
+	wait_until_used(1, at[1]);
+}
+
+/* Cut off once, a host asks for nothing until it knows who answers now. */
+static void
+assert_refused(int number, const char *address)
+{
+	wait_until_used(number, "");
+	for (uint64_t end_ns = clock_ns() + 30 * RL_SECOND; clock_ns() < end_ns; run_all()) {
+		assert_string_not_equal(used_by(number), address);
+		if (strstr(clients[number].told, "an old master"))
+			return;
+	}
+	fail_msg("host %d is not told:\n%s", number, clients[number].told);
+}
+
 /* A managed store is one address, and another machine behind it after a failover. */
 static void
 test_one_address(void **state)
 {
+	uint64_t before;
+
 	(void)state;
 	server_start(&a, "one", server_free_port(), "");
 	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
@@ -341,13 +385,16 @@ test_one_address(void **state)
 	open_client(1, NULL, at[0], NULL);
 	wait_until_used(0, at[0]);
 	wait_until_used(1, at[0]);
-	say(&a, "set " EPOCH " 7000000000:cc"); /* as a failover has it */
+	before = epoch_of(&a);
+	set_epoch(&a, before + 7); /* as a failover has it */
 	drop_clients_of(&a);
-	wait_until_says(&a, "get " EPOCH, "^7000000001:");
+	while (epoch_of(&a) != before + 8)
+		run_all();
 	wait_until_used(0, at[0]);
-	say(&a, "set " EPOCH " 3:cc"); /* the one from before */
+	wait_until_used(1, at[0]);
+	set_epoch(&a, before + 3); /* the one from before */
 	drop_clients_of(&a);
-	wait_until_told(0, "an old master");
+	assert_refused(0, at[0]);
 	assert_never_used(at[0]);
 	say(&a, "flushall"); /* a fault that CLUSTER.md names: all is lent anew, once */
 	wait_until_used(0, at[0]);
@@ -440,6 +487,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_successor_is_found_beside_the_old_master,
 	                                  close_clients),
 		cmocka_unit_test_teardown(test_two_masters_are_refused, close_clients),
+		cmocka_unit_test_teardown(test_all_are_heard_first, close_clients),
 		cmocka_unit_test_teardown(test_one_address, close_clients),
 		cmocka_unit_test_teardown(test_sentinel_names_the_master, close_clients),
 	};

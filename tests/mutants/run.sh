@@ -95,6 +95,11 @@ survives() {
 			[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")
 		done
 		;;
+	cluster/test_orders) # which is the store, too
+		for object in rld/cluster/{orders,order,seal,secret}.c rld/store/value.c; do
+			[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")
+		done
+		;;
 	cluster/*) # with the store's client and all that borrows
 		for object in rld/store/*.c rld/cluster/*.c tests/cluster/*.c; do
 			[[ $object == "$file" || $object == tests/cluster/test_* || $object == tests/cluster/bench.c ]] || objects+=("build/o/${object%.c}.o")
