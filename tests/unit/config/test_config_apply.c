@@ -331,7 +331,7 @@ test_segment_differs(void **state)
 	         RESIZE, ANEW, RESIZE, ANEW);
 	assert_int_equal(
 		apply(rl,
-	              "{\"segment\": {\"keys\": 9000, \"on_full\": \"evict\", \"ring\": 65},"
+	              "{\"segment\": {\"keys\": 9000, \"on_full\": \"allow\", \"ring\": 65},"
 	              "\"gc\": {\"buffer\": \"2s\"}}",
 	              0, want),
 		0);
