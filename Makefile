@@ -351,7 +351,7 @@ build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/acc
 	$(Q)$(LINK) -o $@ $^
 
 FLOOD := build/tests/flood/flood build/tests/flood/exact
-build/tests/flood/flood: $(patsubst %,build/o/tests/flood/%.o,flood attack) build/librl.a
+build/tests/flood/flood: $(patsubst %,build/o/tests/flood/%.o,flood attack pinned) build/librl.a
 build/tests/flood/exact: $(patsubst %,build/o/tests/flood/%.o,exact storm world log) build/librl.a
 $(FLOOD):
 	@mkdir -p $(@D)

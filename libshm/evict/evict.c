@@ -125,7 +125,8 @@ rl_evict_may_claim(struct rl *rl, const struct rl_compiled *limit,
 
 	for (unsigned i = 0; i < RL_CANDIDATES && !may; i++) {
 		rl_candidate_inspect(rl, rl_table_candidate(candidates, i), &c);
-		may = free_if_stale(rl, budget, &c, now_ns);
+		may = c.limit && c.limit->rule == limit->rule &&
+		      free_if_stale(rl, budget, &c, now_ns);
 	}
 	return may;
 }

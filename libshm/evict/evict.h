@@ -15,7 +15,8 @@ struct rl_eviction {
 /*
  * May a key of the limit that has no slot claim one, before it looks for a free one? False only for
  * what can be counted nowhere else, of a rule that has most of the slots thereabouts: see admit.h;
- * then none of the candidates has outlived its window.
+ * then none of its own among the candidates has outlived its window. Of others' it gets none: units
+ * that are given back at once would make room for a flood with each request.
  */
 bool rl_evict_may_claim(struct rl *rl, const struct rl_compiled *limit,
                         const struct rl_candidates *candidates, struct rl_budget *budget,

@@ -29,6 +29,7 @@
 #include "at.h"
 #include "attack.h"
 #include "dice.h"
+#include "pinned.h"
 #include "rl_admin.h"
 
 #define REDUCED 8 /* times fewer of all */
@@ -59,7 +60,7 @@ struct arguments {
  */
 struct window {
 	uint64_t epoch;
-	uint16_t admitted[SUB_BUCKETS + 1];
+	uint32_t admitted[SUB_BUCKETS + 1]; /* costs */
 };
 
 struct score {
@@ -81,7 +82,7 @@ struct flood {
 	struct rl_limit limit[ATTACK_RULES];
 	struct window *user;          /* of what an exact limiter admits */
 	struct window *user_admitted; /* of what the policy admits */
-	struct window *key;           /* the attacker's, as `user` */
+	struct window *key;           /* the attacker's, as `user`; NULL: each is used once */
 	double *share;                /* of users up to this one */
 	uint32_t users, keys;
 	uint64_t dice;
@@ -123,20 +124,21 @@ window_move(struct window *w, uint64_t epoch)
 }
 
 static int
-window_admits(struct window *w, const struct rl_limit *l, uint64_t now_ns)
+window_admits(struct window *w, const struct rl_limit *l, uint32_t cost, uint64_t now_ns)
 {
 	uint32_t used = 0;
 
 	window_move(w, now_ns / (l->window_ns / SUB_BUCKETS));
 	for (unsigned i = 0; i <= SUB_BUCKETS; i++)
 		used += w->admitted[i];
-	return used < l->capacity;
+	return used + cost <= l->capacity;
 }
 
 static struct rl *
-open_segment(const struct arguments *a, enum rl_on_full on_full)
+open_segment(const struct attack *attack, const struct arguments *a, enum rl_on_full on_full)
 {
-	struct rl_options o = {.keys = RL_KEYS_DEFAULT / a->divisor,
+	uint32_t keys = attack->table > 0 ? attack->table : RL_KEYS_DEFAULT;
+	struct rl_options o = {.keys = keys / a->divisor,
 	                       .cells = on_full == RL_FULL_RESERVE ? a->cells / a->divisor : 0,
 	                       .ring = SUB_BUCKETS,
 	                       .on_full = on_full,
@@ -190,12 +192,13 @@ flood_open(struct flood *f, const struct attack *attack, const struct arguments 
 {
 	*f = (struct flood){
 		.attack = attack, .divisor = a->divisor, .users = attack->users / a->divisor};
-	f->rl = open_segment(a, on_full);
+	f->rl = open_segment(attack, a, on_full);
 	define_rules(f);
 	f->keys = count_keys(f);
 	f->user = room(f->users, sizeof *f->user);
 	f->user_admitted = room(f->users, sizeof *f->user_admitted);
-	f->key = room(f->keys, sizeof *f->key);
+	if (attack->kind != ATTACK_ONCE || attack->keys == ATTACK_48)
+		f->key = room(f->keys, sizeof *f->key);
 	make_users(f);
 }
 
@@ -228,10 +231,17 @@ choose_user(struct flood *f)
 	return low;
 }
 
+static uint32_t
+cost_of(const struct flood *f)
+{
+	return f->attack->cost > 0 ? f->attack->cost : 1;
+}
+
 static enum rl_verdict
 ask(struct flood *f, unsigned rule, const char *text, size_t len, uint64_t now_ns)
 {
-	struct rl_item item = {.rule = f->rule[rule], .key = text, .key_len = len, .cost = 1};
+	struct rl_item item = {
+		.rule = f->rule[rule], .key = text, .key_len = len, .cost = cost_of(f)};
 	struct rl_result result;
 	enum rl_verdict verdict = at_check_item(f->rl, &item, now_ns, &result);
 
@@ -248,11 +258,12 @@ user_request(struct flood *f, uint64_t now_ns)
 	size_t len = attack_user(f->attack, i, text);
 	enum rl_verdict verdict = ask(f, 0, text, len, now_ns);
 	int is_admitted = verdict == RL_ALLOWED;
-	int is_right = window_admits(&f->user[i], &f->limit[0], now_ns);
-	int may_be = window_admits(&f->user_admitted[i], &f->limit[0], now_ns);
+	uint32_t cost = cost_of(f);
+	int is_right = window_admits(&f->user[i], &f->limit[0], cost, now_ns);
+	int may_be = window_admits(&f->user_admitted[i], &f->limit[0], cost, now_ns);
 
-	f->user[i].admitted[0] += (uint16_t)is_right;
-	f->user_admitted[i].admitted[0] += (uint16_t)is_admitted;
+	f->user[i].admitted[0] += is_right ? cost : 0;
+	f->user_admitted[i].admitted[0] += is_admitted ? cost : 0;
 	if (!f->is_measured)
 		return;
 	f->score.users++;
@@ -279,8 +290,9 @@ attacker_request(struct flood *f, uint64_t now_ns)
 		i = dice_mix(i) & 0xffff; /* so many /64s there are, and the key is one of them */
 	len = attack_key(f->attack, (uint32_t)i, text);
 	is_admitted = ask(f, rule, text, len, now_ns) == RL_ALLOWED;
-	is_right = window_admits(&f->key[i], &f->limit[rule], now_ns);
-	f->key[i].admitted[0] += (uint16_t)is_right;
+	is_right = !f->key || window_admits(&f->key[i], &f->limit[rule], cost_of(f), now_ns);
+	if (f->key)
+		f->key[i].admitted[0] += is_right ? cost_of(f) : 0;
 	if (!f->is_measured)
 		return;
 	f->score.attacker += (unsigned)is_admitted;
@@ -420,6 +432,8 @@ run_all(const struct arguments *a)
 	for (unsigned n = 1; attack_number(n - 1); n++)
 		if (a->attack == 0 || a->attack == n)
 			run_attack(a, n);
+	if (a->attack == 0 && a->cells == 0 && (a->policy < 0 || a->policy == RL_FULL_RESERVE))
+		violations += pinned(a->divisor, !a->is_check);
 }
 
 static void

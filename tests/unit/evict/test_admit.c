@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "at.h"
+#include "rl_flight.h"
 #include "testing.h"
 
 #define KEYS 2048
@@ -155,6 +156,36 @@ test_what_is_over_does_not_count(void **state)
 	rl_close(t.rl);
 }
 
+static void
+hold_for_a_moment(struct table *t, uint32_t key)
+{
+	struct rl_charges charges;
+	struct rl_hold held;
+
+	if (test_check_at(t->rl, t->flight, &key, sizeof key, 1, T0, NULL, &charges) == RL_ALLOWED)
+		assert_int_equal(rl_release(t->rl, &held, rl_holds(&charges, &held, 1)), 1);
+}
+
+/* Whose units are given back keeps no slot, and a flood that has its share gets none of these. */
+static void
+test_units_given_back_make_no_room_for_a_flood(void **state)
+{
+	struct table t = open_table(KEYS);
+	uint32_t made_up = 20 * KEYS;
+	uint64_t had;
+
+	(void)state;
+	refused(&t, add, t.space, 0, made_up);
+	had = test_counter(t.rl, t.space, RL_COUNT_inserted);
+	for (uint32_t i = 0; i < 20 * USERS; i++) {
+		hold_for_a_moment(&t, i % USERS);
+		refused(&t, add, t.space, made_up + 20 * i, 20);
+	}
+	assert_true(test_counter(t.rl, t.space, RL_COUNT_inserted) <= had + USERS / 4);
+	assert_true(refused(&t, hold, t.flight, 0, USERS) <= USERS / 4);
+	rl_close(t.rl);
+}
+
 int
 main(void)
 {
@@ -164,6 +195,7 @@ main(void)
 		cmocka_unit_test(test_a_flood_of_units_leaves_room),
 		cmocka_unit_test(test_who_can_be_elsewhere_gives_way),
 		cmocka_unit_test(test_what_is_over_does_not_count),
+		cmocka_unit_test(test_units_given_back_make_no_room_for_a_flood),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
