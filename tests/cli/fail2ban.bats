@@ -94,7 +94,7 @@ found() {
 
 @test "fail2ban: the action bans for as long as it is told, and lifts it" {
 	flood 203.0.113.{1..80}
-	[ "$(values_of actionban)" = "rlctl --segment '<segment>' ban '<ip>' --for '<bantime>s'" ]
+	[ "$(values_of actionban)" = "rlctl --segment '<segment>' ban <client> --for '<bantime>s'" ]
 	act actionban
 	on check other 203.0.113.7
 	exits 1
@@ -115,8 +115,24 @@ values_of() {
 # Run it as fail2ban does, with what it puts in.
 act() {
 	local command
-	command=$(values_of "$1" | sed "s|<segment>|$segment|; s|<ip>|203.0.113.0/24|; s|<bantime>|3600|")
+	command=$(values_of "$1" | sed "s|<client>|$(values_of client)|; s|<segment>|$segment|; s|<ip>|${2:-203.0.113.0/24}|g; s|<bantime>|3600|")
 	PATH="$(dirname "$RLCTL"):$PATH" sh -ec "$command"
+}
+
+@test "fail2ban: a ban of an IPv6 address is one of its client, the /64" {
+	run_with
+	run grep -n ' ;' <(grep -v '^#' "$ours/action.d/rlctl.conf") # fail2ban takes what follows for a remark
+	exits 1
+	for at in 2001:db8:0:7::9/2001:db8:0:7:: ::1/:: 192.0.2.7/192.0.2.7 'user:7/user:7' 'a:b:x/a:b:x' ; do
+		act actionban "${at%%/*}"
+		on check web "${at#*/}"
+		exits 1
+		says 'denied by ban'
+		act actionunban "${at%%/*}"
+		on check web "${at#*/}"
+		exits 0
+	done
+	stop
 }
 
 @test "fail2ban: the jail's filter and action are there" {
