@@ -512,6 +512,8 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 	tests/support/run.sh $(CLI:%='tests/cli/run.sh build/rlctl %')
 	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
+	RL_POLICY_SEEDS=10000 build/tests/cluster/test_blind
+	RL_POLICY_SEEDS=1000 build/tests/cluster/test_admits
 	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
 	for queue in celery sidekiq laravel; do RL_JOBS=2000 bindings/common/tests/jobs/run.py $$queue || exit; done
 	tests/model/run.sh torture

@@ -117,8 +117,8 @@ fill_share(const struct rl_share_place *p, struct rl_share *share)
 		.load = rl_limiter_load(&ask),
 		.shared = rl_limiter_limit(l, &p->quota),
 		.blind = p->quota.share.blind,
-		.is_auto = p->quota.is_auto,
 		.hold_ns = hold_of(l, &p->quota),
+		.is_auto = p->quota.is_auto,
 	};
 	if (is_known)
 		memcpy(share->hash, copy.hash, sizeof share->hash);

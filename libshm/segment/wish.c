@@ -28,15 +28,18 @@ wish_at(const struct rl_segment *s, uint64_t slot)
 	return (uint32_t)(rl_atomic_load(&s->wishes[slot / 2]) >> shift_of(slot));
 }
 
-/* False: another one was quicker. */
+/* False: another one was quicker. The fence is take_group()'s partner: see wish.h. */
 static bool
 change(const struct rl_segment *s, uint64_t slot, uint32_t seen, uint32_t next)
 {
 	uint64_t *word = &s->wishes[slot / 2], held = rl_atomic_load(word);
 	uint64_t mask = (uint64_t)UINT32_MAX << shift_of(slot);
 
-	return (uint32_t)(held >> shift_of(slot)) == seen &&
-	       rl_atomic_cas(word, held, (held & ~mask) | (uint64_t)next << shift_of(slot));
+	if ((uint32_t)(held >> shift_of(slot)) != seen ||
+	    !rl_atomic_cas(word, held, (held & ~mask) | (uint64_t)next << shift_of(slot)))
+		return false;
+	rl_atomic_fence();
+	return true;
 }
 
 static void
@@ -162,6 +165,7 @@ take_group(const struct rl_segment *s, uint64_t group, struct rl_wish of[RL_WISH
 {
 	uint64_t first = group * RL_WISH_SLOTS, bits = 0, held = 0;
 
+	rl_atomic_fence();
 	for (unsigned i = 0; i < RL_WISH_SLOTS; i++) {
 		if (i % 2 == 0)
 			held = take_all(&s->wishes[(first + i) / 2]);

@@ -21,7 +21,8 @@
  *	worker   half of the slot, then bit of the summary; neither is written if it stays as it is
  *	taker    clears the bit of the summary, then takes the words, then reads the slots' states
  *
- * What is noted while it is taken is seen now or is in a summary that is set after that. A worker
+ * What is noted while it is taken is seen now or is in a summary that is set after that: each of
+ * the two writes one word and then reads the other, with a fence in between. A worker
  * that is killed between its two steps leaves a wish without a summary: the next one that wishes
  * sets that.
  */

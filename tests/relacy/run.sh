@@ -54,5 +54,6 @@ check window no-freeze unstored unseen one-look relaxed-load relaxed-load16 rela
 check share advance-first send-first late-answer no-cas share-unseen
 check in_flight unstored unseen no-seq same-seq undead relaxed-load relaxed-load16 relaxed-cas \
 	relaxed-cas16
+check wish no-cas no-fence
 check flood no-stranger-fence no-claimer-fence no-recheck no-folds relaxed-load relaxed-cas
 exit $failed
