@@ -137,10 +137,13 @@ check_bounds(const struct rl_field *field, const struct rl_limit *l, const struc
 	if (field->kind == RL_FIELD_WORD)
 		rl_say(s, field->name, "%" PRIu64 " is none that there is; they are 0 to %" PRIu64,
 		       value, field->most);
+	else if (field->kind == RL_FIELD_DURATION)
+		rl_say(s, field->name,
+		       "%" PRIu64 " ns; %" PRIu64 " ms to %" PRIu64 " days is allowed", value,
+		       field->least / RL_MILLISECOND, field->most / (86400 * RL_SECOND));
 	else
-		rl_say(s, field->name, "%" PRIu64 "; %" PRIu64 " to %" PRIu64 " is allowed%s",
-		       value, field->zero ? 0 : field->least, field->most,
-		       field->kind == RL_FIELD_DURATION ? ", in ns" : "");
+		rl_say(s, field->name, "%" PRIu64 "; %" PRIu64 " to %" PRIu64 " is allowed", value,
+		       field->zero ? 0 : field->least, field->most);
 	return false;
 }
 

@@ -50,10 +50,9 @@ test_limits(void **state)
 		LIMIT(.algorithm = RL_COUNTER),
 		"limit.algorithm: 6 is none that a rule can have; enum rl_algorithm lists them");
 	expect_limit((struct rl_limit){.capacity = 5, .window_ns = 1},
-	             "limit.window_ns: 1; 10000000 to 34560000000000000 is allowed, in ns");
+	             "limit.window_ns: 1 ns; 10 ms to 400 days is allowed");
 	expect_limit((struct rl_limit){.capacity = 5, .window_ns = RL_WINDOW_MAX + 1},
-	             "limit.window_ns: 34560000000000001; 10000000 to 34560000000000000 is "
-	             "allowed, in ns");
+	             "limit.window_ns: 34560000000000001 ns; 10 ms to 400 days is allowed");
 	expect_limit((struct rl_limit){.window_ns = RL_SECOND},
 	             "limit.capacity: 0; 1 to 268435455 is allowed");
 	expect_limit((struct rl_limit){.capacity = RL_CAPACITY_MAX + 1, .window_ns = RL_SECOND},
