@@ -127,7 +127,8 @@ room_for(const struct rl_gcra *g, const struct rl_level *level, const struct pas
 {
 	uint32_t lowered =
 		(level->returned - past->after.returned) & (uint32_t)RL_GCRA_RETURNED_MASK;
-	rl_wide room = rl_gcra_time(g, level->ahead), was = ticks_of(g, &past->after);
+	rl_wide room = rl_gcra_time(g, rl_gcra_ahead_of(g->capacity, level->ahead)),
+		was = ticks_of(g, &past->after);
 	rl_wide is = ticks_of(g, level), gone;
 
 	lowered = lowered < past->before ? lowered : past->before;
@@ -141,10 +142,11 @@ room_for(const struct rl_gcra *g, const struct rl_level *level, const struct pas
 static struct rl_level
 lowered(const struct rl_gcra *g, const struct rl_level *level, rl_wide back, uint32_t tokens)
 {
+	uint32_t ahead = rl_gcra_ahead_of(g->capacity, level->ahead);
 	struct rl_level next = *level;
 
 	next.ns = whole_ns(g, ticks_of(g, level) - back, &next.ticks);
-	next.ahead -= tokens < level->ahead ? tokens : level->ahead;
+	next.ahead = rl_gcra_ahead_code(g->capacity, ahead > tokens ? ahead - tokens : 0);
 	return next;
 }
 
@@ -181,7 +183,8 @@ uint32_t
 rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
                     uint32_t cost, struct rl_level *next)
 {
-	uint32_t tokens = cost < level->ahead ? cost : level->ahead;
+	uint32_t ahead = rl_gcra_ahead_of(g->capacity, level->ahead);
+	uint32_t tokens = cost < ahead ? cost : ahead;
 	rl_wide back = rl_gcra_time(g, tokens);
 
 	if (level->waits || back > ticks_of(g, level) || rl_gcra_full_at(level) <= now_ns)

@@ -107,7 +107,7 @@ struct rl_gcra {
 struct rl_level {
 	uint64_t ns; /* tat */
 	uint32_t ticks;
-	uint32_t ahead;
+	uint32_t ahead; /* the code of it */
 	uint32_t returned;
 	bool waits;
 };
@@ -174,7 +174,7 @@ rl_gcra_bits(uint32_t number)
 RL_GCRA_INLINE unsigned
 rl_gcra_ahead_step(uint32_t capacity)
 {
-	return capacity < 2 * RL_GCRA_AHEAD_EXACT ? 0 : rl_gcra_bits(capacity >> 8);
+	return 31 - (unsigned)__builtin_clz(capacity >> 7 | 1); /* the bits of capacity >> 8 */
 }
 
 RL_GCRA_INLINE unsigned
@@ -233,8 +233,7 @@ rl_gcra_unpack(const struct rl_gcra *g, struct rl_u128 word)
 		.ns = word.lo,
 		.ticks = (uint32_t)(word.hi >> RL_GCRA_TICKS_SHIFT) -
 	                 rl_gcra_first_number(g->capacity),
-		.ahead = rl_gcra_ahead_of(g->capacity, (uint32_t)(word.hi >> RL_GCRA_AHEAD_SHIFT &
-	                                                          RL_GCRA_AHEAD_MASK)),
+		.ahead = (uint32_t)(word.hi >> RL_GCRA_AHEAD_SHIFT & RL_GCRA_AHEAD_MASK),
 		.returned = (uint32_t)(word.hi >> RL_GCRA_RETURNED_SHIFT & RL_GCRA_RETURNED_MASK),
 		.waits = (word.hi & RL_GCRA_WAITS) != 0,
 	};
@@ -256,8 +255,7 @@ rl_gcra_pack(const struct rl_gcra *g, const struct rl_level *level, uint64_t slo
 		.lo = level->ns,
 		.hi = number << RL_GCRA_TICKS_SHIFT |
 	              (uint64_t)level->returned << RL_GCRA_RETURNED_SHIFT |
-	              (uint64_t)rl_gcra_ahead_code(g->capacity, level->ahead)
-	                      << RL_GCRA_AHEAD_SHIFT |
+	              (uint64_t)level->ahead << RL_GCRA_AHEAD_SHIFT |
 	              (level->waits ? RL_GCRA_WAITS : 0) | slot_bits,
 	};
 }
@@ -358,7 +356,7 @@ rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now
              struct rl_gcra_charge *charge)
 {
 	rl_wide lacks = rl_gcra_shortage(g, level, now_ns), after = lacks + rl_gcra_time(g, cost);
-	uint32_t behind, before;
+	uint32_t behind, before, ahead;
 	bool has_rest;
 
 	if (after > rl_gcra_time(g, g->most) + (rl_wide)g->wait_ns * g->capacity)
@@ -372,7 +370,9 @@ rl_gcra_take(const struct rl_gcra *g, const struct rl_level *level, uint64_t now
 
 	behind = rl_gcra_tokens(g, lacks, &has_rest);
 	before = behind + has_rest;
-	charge->after.ahead = cost + (level->ahead < behind ? level->ahead : behind);
+	ahead = rl_gcra_ahead_of(g->capacity, level->ahead);
+	charge->after.ahead =
+		rl_gcra_ahead_code(g->capacity, cost + (ahead < behind ? ahead : behind));
 	charge->after.waits = after > rl_gcra_time(g, g->burst);
 	charge->remaining = before + cost < g->burst ? g->burst - before - cost : 0;
 	charge->memory = rl_gcra_remember(g, &charge->after, before);

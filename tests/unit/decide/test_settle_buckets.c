@@ -189,7 +189,7 @@ test_histories(void **state)
 		}
 		replay(&y);
 	}
-	assert_true(given > 0.55 * asked);
+	assert_true(given > 0.6 * asked);
 	assert_true(debts > test_scaled(1000000) / 4);
 }
 
