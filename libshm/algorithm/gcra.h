@@ -53,8 +53,8 @@
  * the bucket short of. The word has, rounded so that x gets smaller:
  *
  *	ahead     tat - n, in tokens, down: n has come at tat - ahead * T at the latest. Each
- *	          number up to 255, and of a capacity below 512 up to 511; beyond, steps of which
- *	          255 are some capacity: a power of two
+ *	          number up to 255; beyond, steps of which 255 are some capacity: a
+ *	          power of two
  *	returned  the sum of all that was given back, in steps of a 4096th of the capacity or more,
  *	          a power of two, each time up, modulo 16384: d is the difference
  *	waits     the newest charge was booked for a time to come. Whoever waits keeps the time he
