@@ -534,19 +534,17 @@ enum rl_verdict rl_decide(struct rl *rl, const struct rl_item *items, size_t cou
  * log at its newest time, in a bucket what has not come back since. Later is too late, which errs
  * on the safe side. What it cost beyond its charge is a debt: it counts from now, beyond the
  * capacity if need be, and nothing is admitted that does not fit beside it. What is in flight
- * stays, in `charges`, too. Who never settles leaves its charge, which ends with its window.
- * rl_settle(3).
+ * stays. Who never settles leaves its charge, which ends with its window: rl_settle(3).
  *
- * Any process may, by the bytes of `charges`; once: RL_ESETTLED after that. A copy is another
- * charge. 1; 0 nothing has changed; RL_EACTUAL above RL_CAPACITY_MAX, as negative numbers are;
- * -ENOSPC a debt found no room; -EROFS; after -EBUSY, -ENOMEM the rest stays in `charges`: call
- * again.
+ * Any process may, by the bytes of `charges`; once, then RL_ESETTLED. A copy is another charge. 1;
+ * 0 nothing has changed; RL_EACTUAL above RL_CAPACITY_MAX; -ENOSPC a debt found no room; -EROFS;
+ * after -EBUSY, -ENOMEM the rest stays in `charges`.
  */
 int rl_settle(struct rl *rl, struct rl_charges *charges, uint64_t actual);
 
 /*
- * As if the request had not been made: settled to 0, and what is in flight comes back, too. A
- * second call does nothing. 1 given back, 0 ignored, -EROFS; -EBUSY, -ENOMEM as above.
+ * As if the request had not been made: all comes back, also what is in flight. A second call does
+ * nothing. 1 given back, 0 ignored, -EROFS; -EBUSY, -ENOMEM as above.
  */
 int rl_refund(struct rl *rl, struct rl_charges *charges);
 
