@@ -160,8 +160,8 @@ struct rl_gcra rl_gcra_make(uint64_t window_ns, uint32_t capacity, uint32_t burs
 #define RL_GCRA_AHEAD_SHIFT 13
 #define RL_GCRA_AHEAD_MASK UINT64_C(0x1ff)
 #define RL_GCRA_WAITS (UINT64_C(1) << 12)
-
-#define RL_GCRA_AHEAD_EXACT 256u /* codes that are as many tokens */
+#define RL_GCRA_AHEAD_EXACT 256u   /* codes that are as many tokens */
+#define RL_GCRA_OWN_NUMBERS 23169u /* the last capacity c for which c * (c + 1) / 2 <= 2^28 */
 
 /* How many bits a number has: 0 for 0. */
 RL_GCRA_INLINE unsigned
@@ -212,8 +212,6 @@ rl_gcra_ahead_code(uint32_t capacity, uint32_t tokens)
 	       ((tokens - RL_GCRA_AHEAD_EXACT) >> rl_gcra_ahead_step(capacity));
 	return code < RL_GCRA_AHEAD_MASK ? code : (uint32_t)RL_GCRA_AHEAD_MASK;
 }
-
-#define RL_GCRA_OWN_NUMBERS 23169u /* the last capacity c for which c * (c + 1) / 2 <= 2^28 */
 
 /* The first of the numbers that stand for the ticks of a capacity; the last fits 28 bits. */
 RL_GCRA_INLINE uint32_t
@@ -428,7 +426,7 @@ rl_gcra_retry_at(const struct rl_gcra *g, const struct rl_level *level, uint32_t
 	return rl_gcra_earlier(g, level, g->most - cost) - g->wait_ns;
 }
 
-/* The first nanosecond at which the bucket is full. */
+/* When the bucket is full: the first nanosecond. */
 RL_GCRA_INLINE uint64_t
 rl_gcra_full_at(const struct rl_level *level)
 {
@@ -443,9 +441,8 @@ uint32_t rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uin
                       uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
 
 /*
- * The same without a charge: `level` with as many of `cost` tokens given back, of whichever were
- * charged last, as can be. How many. Each charge that is made smaller is, by then, followed by none
- * that found the bucket less than so far ahead: that is what `ahead` says of the newest.
+ * The same of whichever were charged last. Each charge that is made smaller is, by then, followed by
+ * none that found the bucket less than so far ahead: that is what `ahead` says of the newest.
  */
 uint32_t rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
                              uint32_t cost, struct rl_level *next);
