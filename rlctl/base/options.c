@@ -150,7 +150,7 @@ take_options(struct context *context, int argc, char **argv)
 }
 
 /*
- * 'rlctl reload' was the name of 'rlctl config reload' until 0.2, and goes on to work in that
+ * 'rlctl reload' was the name of 'rlctl config reload' until 0.9, and goes on to work in that
  * release.
  */
 static bool

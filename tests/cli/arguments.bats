@@ -20,7 +20,7 @@ verbs_of_table() {
 		# shellcheck disable=SC2086
 		rlctl $args
 		exits 0
-		says_line 'rlctl 0.2.0'
+		says_line 'rlctl 0.9.0'
 	done
 }
 

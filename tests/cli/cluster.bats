@@ -330,7 +330,7 @@ is_banned() {
 	says 'use another secret'
 	export RL_CONFIG="$dir/rl.json"
 	redis-cli -p "$port" set 'rl1:{hosts}:check' 0123456789abcdef0123456789abcdef >/dev/null
-	redis-cli -p "$port" hset 'rl1:{hosts}' old '99999999999999:h1 s1 0.2.0 0 own 0 0' >/dev/null
+	redis-cli -p "$port" hset 'rl1:{hosts}' old '99999999999999:h1 s1 0.9.0 0 own 0 0' >/dev/null
 	wait_for grep -q 'questions have another form' "$dir/rld"
 	rlctl cluster hosts
 	exits 2

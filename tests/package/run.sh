@@ -59,8 +59,8 @@ boot() {
 	cp "$work"/lib*rl*_*.deb "$work"/rl-tools_*.deb "$root/root/first"
 	rm -f "$root"/root/first/lib*-mod-*.deb
 	for package in "$root"/root/first/*.deb; do
-		repack "$package" 0.2.0+later later
-		repack "$package" 0.2.0+other other "$work/rl/build/v/older"
+		repack "$package" 0.9.0+later later
+		repack "$package" 0.9.0+other other "$work/rl/build/v/older"
 	done
 	gcc -std=c11 -D_GNU_SOURCE -I"$top/include" -o "$root/root/worker" "$here/worker.c" "$work/rl/build/librl.so.1"
 	boot_container rl-package-test "$work/boot.log"

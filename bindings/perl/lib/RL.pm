@@ -4,7 +4,7 @@ package RL;
 use strict;
 use warnings;
 
-our $VERSION = '0.2.0';
+our $VERSION = '0.9.0';
 
 require XSLoader;
 XSLoader::load('RL', $VERSION);

@@ -6,7 +6,7 @@
 
 #include <php.h>
 
-#define PHP_RL_VERSION "0.2.0"
+#define PHP_RL_VERSION "0.9.0"
 
 extern zend_module_entry rl_module_entry;
 extern zend_class_entry *rlp_exception_ce, *rlp_denied_ce, *rlp_segment_ce, *rlp_rule_ce,

@@ -15,7 +15,7 @@ mkdir "$root/root/tests"
 cp "$here"/{helper.rb,servers.rb,config.ru,test_stores.rb,test_rack_attack.rb} "$root/root/tests"
 cp "$debs"/librl1_*.deb "$debs"/rl-tools_*.deb "$debs"/ruby-rl_*.deb "$root/root/"
 install_packages
-in_root ruby -e 'gem "rl"; require "rl"; abort unless RL::VERSION == "0.2.0"' || fail 'gem "rl"'
+in_root ruby -e 'gem "rl"; require "rl"; abort unless RL::VERSION == "0.9.0"' || fail 'gem "rl"'
 in_root env RLCTL=/usr/bin/rlctl RL_RUBY_LIB=/nowhere ruby -W1 -e 'ARGV.each { |file| require file }' \
 	/root/tests/{servers,test_stores,test_rack_attack}.rb >"$work/log" 2>&1 || { tail -n 30 "$work/log"; fail 'its tests'; }
 purge ruby-rl

@@ -2,5 +2,5 @@
 
 # SPDX-License-Identifier: BSD-2-Clause
 module RL
-  VERSION = "0.2.0"
+  VERSION = "0.9.0"
 end
