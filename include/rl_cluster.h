@@ -100,9 +100,10 @@ int rl_cluster_secret(struct rl *rl, const unsigned char secret[32]);
 int rl_cluster_hosts(struct rl *rl, uint32_t hosts);
 
 /*
- * Set of how many hosts limits with RL_BLIND_AUTO are: until then, by the segment's clock, this one
- * admits a twentieth of the capacity divided by `hosts` beside its share, rounded down; after that
- * nothing. `hosts` is a power of two up to 2^28; `until_ns` is kept in units of 64 ns. 0 or -EINVAL.
+ * Set of how many hosts limits with RL_BLIND_AUTO are: until then, by the segment's clock, this
+ * one admits a twentieth of the capacity divided by `hosts` beside its share, rounded down; after
+ * that nothing. `hosts` is a power of two up to 2^28; `until_ns` is kept in units of 64 ns. 0 or
+ * -EINVAL.
  */
 int rl_cluster_blind(struct rl *rl, uint64_t hosts, uint64_t until_ns);
 

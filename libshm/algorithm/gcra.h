@@ -441,8 +441,8 @@ uint32_t rl_gcra_give(const struct rl_gcra *g, const struct rl_level *level, uin
                       uint32_t memory, uint64_t now_ns, uint32_t cost, struct rl_level *next);
 
 /*
- * The same of whichever were charged last. Each charge that is made smaller is, by then, followed by
- * none that found the bucket less than so far ahead: that is what `ahead` says of the newest.
+ * The same of whichever were charged last. Each charge that is made smaller is, by then, followed
+ * by none that found the bucket less than so far ahead: that is what `ahead` says of the newest.
  */
 uint32_t rl_gcra_give_newest(const struct rl_gcra *g, const struct rl_level *level, uint64_t now_ns,
                              uint32_t cost, struct rl_level *next);
