@@ -86,7 +86,7 @@ flush(FILE *out, struct line *line)
 static char *
 members(json_t *object)
 {
-	char *text = need(json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII));
+	char *text = need(json_dumps(object, JSON_ENSURE_ASCII));
 	size_t len = strlen(text);
 
 	json_decref(object);
@@ -126,7 +126,7 @@ write_key(FILE *out, const struct key_view *key)
 	json_t *object;
 
 	if (is_plain(key)) {
-		fputs("\"key\":\"", out);
+		fputs("\"key\": \"", out);
 		fwrite(key->bytes, 1, key->kept, out);
 		putc('"', out);
 		return;
@@ -157,20 +157,20 @@ rule_member(struct item_lines *lines, int rule)
 static void
 put_usage(struct line *line, const struct usage *usage)
 {
-	put_count(line, ",\"limit\":", usage->limit);
-	put_count(line, ",\"used\":", usage->used);
-	put_count(line, ",\"remaining\":", usage->remaining);
-	put_duration(line, ",\"tier\":", usage->tier > 0 ? usage->tier : RL_NEVER_NS);
-	put_count(line, ",\"denied_estimate\":", usage->denied);
-	put_count(line, ",\"denied_error\":", usage->denied_error);
-	put_rate(line, ",\"denied_per_second\":", usage->denied_rate);
-	put_count(line, ",\"newest_ns\":", usage->newest_ns);
-	put(line, ",\"state\":\"");
+	put_count(line, ", \"limit\": ", usage->limit);
+	put_count(line, ", \"used\": ", usage->used);
+	put_count(line, ", \"remaining\": ", usage->remaining);
+	put_duration(line, ", \"tier\": ", usage->tier > 0 ? usage->tier : RL_NEVER_NS);
+	put_count(line, ", \"denied_estimate\": ", usage->denied);
+	put_count(line, ", \"denied_error\": ", usage->denied_error);
+	put_rate(line, ", \"denied_per_second\": ", usage->denied_rate);
+	put_count(line, ", \"newest_ns\": ", usage->newest_ns);
+	put(line, ", \"state\": \"");
 	put(line, usage_state_name(usage));
-	put_flag(line, "\",\"state_known\":", usage->is_state_known);
-	put_flag(line, ",\"limited\":", usage->is_limited);
-	put_duration(line, ",\"retry_after_ns\":", usage->retry_after_ns);
-	put_duration(line, ",\"reset_after_ns\":", usage->reset_after_ns);
+	put_flag(line, "\", \"state_known\": ", usage->is_state_known);
+	put_flag(line, ", \"limited\": ", usage->is_limited);
+	put_duration(line, ", \"retry_after_ns\": ", usage->retry_after_ns);
+	put_duration(line, ", \"reset_after_ns\": ", usage->reset_after_ns);
 }
 
 static void
@@ -179,12 +179,12 @@ write_reason(FILE *out, const char *reason)
 	json_t *object;
 
 	if (!reason) {
-		fputs(",\"ban_reason\":null}", out);
+		fputs(", \"ban_reason\": null}", out);
 		return;
 	}
 	object = need(json_object());
 	json_put(object, "ban_reason", json_text(reason));
-	putc(',', out);
+	fputs(", ", out);
 	write_members(out, object);
 	putc('}', out);
 }
@@ -196,8 +196,8 @@ item_line_write(FILE *out, struct item_lines *lines, const struct item *item, co
 
 	put(&line, "{");
 	put(&line, rule_member(lines, item->rule));
-	put_count(&line, ",\"limit_number\":", item->limit + UINT64_C(1));
-	put(&line, ",");
+	put_count(&line, ", \"limit_number\": ", item->limit + UINT64_C(1));
+	put(&line, ", ");
 	flush(out, &line);
 	write_key(out, &item->key);
 	put_usage(&line, &item->usage);

@@ -65,7 +65,7 @@ has() {
 
 # Each member on a line of its own, also those of an object that has one line.
 members() {
-	sed -E '/^ *\{"/{s/^ *\{//; s/\},?$//; s/,"([a-z_]+)":/\n"\1": /g; s/^"([a-z_]+)":/"\1": /}' <<<"$output"
+	sed -E '/^ *\{"/{s/^ *\{//; s/\},?$//; s/, "([a-z_]+)": /\n"\1": /g}' <<<"$output"
 }
 
 # The values of one member wherever it occurs, in order, with blanks between them.
