@@ -274,7 +274,7 @@ result_settle(PyObject *object, PyObject *args, PyObject *kwargs)
 	struct result *self = (struct result *)object;
 	PyObject *at = NULL, *given;
 	struct rl *rl;
-	uint64_t actual;
+	uint64_t actual = UINT64_MAX; /* None is RL_EACTUAL, too */
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O:settle", names, &given, &at) ||
 	    u64_get(given, "actual", &actual) < 0 ||

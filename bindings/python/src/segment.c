@@ -222,7 +222,7 @@ segment_settle(PyObject *object, PyObject *args, PyObject *kwargs)
 	const char *bytes;
 	Py_ssize_t len;
 	struct rl *rl;
-	uint64_t actual;
+	uint64_t actual = UINT64_MAX; /* None is RL_EACTUAL, too */
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y#O|$O:settle", names, &bytes, &len, &given,
 	                                 &at) ||

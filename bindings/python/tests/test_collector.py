@@ -118,6 +118,7 @@ CALLS = {
         "rules": lambda u: u.segment.rules(), "counters": lambda u: u.segment.counters("other"),
         "_check_all": lambda u: u.batch(u.segment._check_all), "_check_many": lambda u: u.batch(u.segment._check_many),
         "now_ns": lambda u: u.segment.now_ns() > 0, "give_back": lambda u: u.segment.give_back(),
+        "settle": lambda u: u.segment.settle(u.result.charges, Number(0), at_ns=u.now),
         "info": lambda u: u.segment.info()["rules_used"], "sweep": lambda u: u.segment.sweep(at_ns=Number(3)),
         "is_closed": lambda u: u.segment.is_closed, "name": lambda u: u.segment.name,
     },
@@ -139,6 +140,8 @@ CALLS = {
     rl.Result: {
         "headers": lambda u: u.rule.check(u.key("alice"), 5, at_ns=u.now).headers(older=True)[-2:],
         "refund": lambda u: [u.result.refund(at_ns=u.now) for _ in range(2)], "release": lambda u: u.held.release(),
+        "settle": lambda u: u.rule.check(u.key("alice"), 2, at_ns=u.now).settle(Number(1), at_ns=u.now),
+        "charges": lambda u: len(u.result.charges),
         "__enter__": lambda u: entered(u.held), "__exit__": lambda u: (entered(u.held), u.held.release()),
         "__repr__": lambda u: repr(u.held), "__bool__": lambda u: bool(u.held),
         "error": lambda u: [str(u.rule.check("a", 1, undelayed=Number(5)).error), u.result.error],
