@@ -872,6 +872,22 @@ CODE:
 OUTPUT:
 	RETVAL
 
+# What the request has cost: true if something that counts has changed.
+bool
+settle(struct kept *kept, SV *actual, SV *now)
+INIT:
+	int done = 0;
+CODE:
+	uint64_t cost = number_of(aTHX_ actual, 0, UINT64_MAX, "actual");
+	kept->charges.now_ns = number_of(aTHX_ now, 0, UINT64_MAX, "now_ns");
+	if (is_in_force(kept))
+		done = rl_settle(kept->segment->s.rl, &kept->charges, cost);
+	if (done < 0)
+		FAIL(done, "settle");
+	RETVAL = done;
+OUTPUT:
+	RETVAL
+
 MODULE = RL  PACKAGE = RL::Proxies
 
 SV *

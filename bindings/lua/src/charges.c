@@ -63,6 +63,20 @@ refund(lua_State *L)
 	                       : 0);
 }
 
+/* charges:settle(actual [, now_ns]): what the request has cost; once */
+static int
+settle(lua_State *L)
+{
+	struct charges *charges = check_charges(L);
+	struct rl *rl = rl_of(charges);
+	uint64_t actual;
+
+	luaL_argcheck(L, !lua_isnoneornil(L, 2), 2, "what it has cost is needed");
+	actual = lrl_cost(L, 2);
+	charges->charges.now_ns = lrl_now(L, 3);
+	return push_done(L, rl ? rl_settle(rl, &charges->charges, actual) : 0);
+}
+
 static int
 give_units(struct charges *charges)
 {
@@ -136,6 +150,6 @@ lrl_rule_acquire(lua_State *L)
 }
 
 const luaL_Reg lrl_of_charges[] = {
-	{"__gc", collect},    {"__close", collect}, {"refund", refund},
-	{"release", release}, {NULL, NULL},
+	{"__gc", collect},  {"__close", collect}, {"refund", refund},
+	{"settle", settle}, {"release", release}, {NULL, NULL},
 };

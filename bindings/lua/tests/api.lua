@@ -84,6 +84,21 @@ test("waits are seconds", function()
 	equal(rule:reserve("a", {max_wait = "1s"}).verdict, "denied")
 end)
 
+test("what a request has cost is said once", function()
+	local segment = assert(rl.private {})
+	local rule = assert(segment:define("tokens", "100/h"))
+	local less = rule:decide("a", {cost = 40, keep = true}).charges
+	local more = rule:decide("a", {cost = 10, keep = true}).charges
+	equal(less:settle(15), true)
+	equal(rule:decide("a", {peek = true}).used, 25)
+	equal(more:settle(110), true)
+	equal(rule:decide("a", {peek = true}).used, 125)
+	equal(rule:decide("a", {peek = true}).remaining, 0)
+	equal(select(3, less:settle(15)), "RL_ESETTLED")
+	fails("whole number", more.settle, more, -1)
+	fails("what it has cost", more.settle, more)
+end)
+
 test("the reserve of a full table", function()
 	local segment = assert(rl.private {keys = 1, cells = 128, reserves = 2})
 	local info = segment:info()

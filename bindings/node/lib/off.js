@@ -35,6 +35,7 @@ const known = {
   forget: nothing,
   giveBack: nothing,
   refund: nothing,
+  settle: nothing,
   refundKey: nothing,
   release: nothing,
   reset: nothing,

@@ -48,6 +48,12 @@ class KeptResult extends Result {
     return this.#isOfSegment() ? native.refund(this.#limiter.number(), this.#ticket, now, holds ? undefined : true) : 0
   }
 
+  // Say what the request has cost: less than was charged comes back, more is charged from now on, beyond the limit if need be.
+  // 1 something that counts has changed, 0 nothing has. Once: a second time throws RL_ESETTLED. rl_settle(3)
+  settle (actual, now) {
+    return this.#isOfSegment() ? native.settle(this.#limiter.number(), this.#ticket, actual, now) : 0
+  }
+
   // Give back units in flight. 1 given back, 0 there was nothing. rl_release(3)
   release () {
     return this.#isOfSegment() ? native.release(this.#limiter.number(), this.#ticket) : 0

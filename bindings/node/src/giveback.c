@@ -22,6 +22,27 @@ NATIVE(refund)
 		env, rlb_refund(used->handle->s.rl, &ticket->charges, !call_has(&c, 3)), "refund");
 }
 
+/* settle(segment, ticket, actual, now) -> 1 something that counts has changed, 0 nothing has */
+NATIVE(settle)
+{
+	struct call c;
+	struct used_segment *used;
+	struct ticket *ticket;
+	double actual;
+	uint64_t now_ns;
+
+	if (!call_begin(&c, env, info) || (used = call_segment(&c, 0)) == NULL ||
+	    !call_ticket(&c, 1, &ticket) ||
+	    !call_whole(&c, 2, "actual", 0, 9007199254740991.0, &actual) ||
+	    !call_now(&c, 3, used->handle->s.rl, &now_ns))
+		return NULL;
+	if (ticket == NULL)
+		return number(env, 0);
+	ticket->charges.now_ns = now_ns;
+	return number_or_throw(
+		env, rl_settle(used->handle->s.rl, &ticket->charges, (uint64_t)actual), "settle");
+}
+
 /* refundKey(segment, item, now) -> what was given back at most */
 NATIVE(refundKey)
 {

@@ -94,6 +94,8 @@ export class Result {
 export interface KeptResult extends Result {
   /** 1 given back, 0 it was too late, or done before */
   refund (now?: Time, options?: { holds?: boolean }): number
+  /** what the request has cost: 1 something that counts has changed, 0 nothing has; once */
+  settle (actual: number, now?: Time): number
   /** units in flight: 1 given back, 0 there was nothing */
   release (): number
 }

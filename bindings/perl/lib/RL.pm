@@ -199,6 +199,12 @@ sub refund {
     return $self->_kept->refund($given->{now_ns}, $given->{holds} // 1);
 }
 
+sub settle {
+    my ($self, $actual, @options) = @_;
+    my $given = RL::_options(\@options, 'now_ns');
+    return $self->_kept->settle($actual // RL::Error->throw(EINVAL => 22, 'settle: what has it cost?'), $given->{now_ns});
+}
+
 package RL::Proxies;
 
 sub new {
@@ -273,7 +279,8 @@ names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time. C<
 if that could not be decided.
 
 With C<keep> the result has what was charged: C<refund> gives it back (C<< holds => 0 >>: but for units in flight), C<release> gives
-back units in flight. Units come
+back units in flight; C<settle($actual)> says what the request has cost, once that is known: less than was charged comes back, more is
+charged from then on. Units come
 back by themselves when the last reference to the result goes.
 
 =head2 allow, peek, reserve, hold, check_limits

@@ -96,6 +96,18 @@ is($jobs->peek('report')->remaining, 1, 'also by an exception');
 ok($kept->refund,  'refund');
 ok(!$kept->refund, 'once');
 
+# What a request has cost is said once.
+my $tokens = $web->rule('tokens', '100/hour');
+my ($less, $more) = map { $tokens->check('a', $_, keep => 1) } 40, 10;
+ok($less->settle(15), 'less');
+is($tokens->peek('a')->used, 25, 'comes back');
+ok($more->settle(110), 'more');
+is($tokens->peek('a')->used,      125, 'is charged');
+is($tokens->peek('a')->remaining, 0,   'nothing is left');
+fails('RL_ESETTLED', qr/settle/, sub { $less->settle(15) });
+fails('EINVAL', qr/actual/, sub { $tokens->check('b', 1, keep => 1)->settle(-1) });
+fails('EINVAL', qr/what has it cost/, sub { $tokens->check('b', 1, keep => 1)->settle });
+
 # Several.
 my $mails = $web->rule('mails', limits => [{ limit => '2/s' }, { limit => '5/day' }]);
 my $all = $web->check_all([[$rule, 'bob'], [$mails, 'bob', 3]]);

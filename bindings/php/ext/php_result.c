@@ -232,6 +232,35 @@ ZEND_METHOD(Rl_Result, refund)
 	RETURN_BOOL(done > 0);
 }
 
+ZEND_METHOD(Rl_Result, settle)
+{
+	struct result_object *result = RESULT;
+	bool is_null = true;
+	zend_long actual, now = 0;
+	int done;
+
+	ZEND_PARSE_PARAMETERS_START(1, 2)
+	Z_PARAM_LONG(actual)
+	Z_PARAM_OPTIONAL
+	Z_PARAM_LONG_OR_NULL(now, is_null)
+	ZEND_PARSE_PARAMETERS_END();
+	if (!begin(result))
+		RETURN_FALSE;
+	if (actual < 0) {
+		zend_argument_value_error(1, "must not be negative");
+		RETURN_THROWS();
+	}
+	if (!is_null && now < 0) {
+		zend_argument_value_error(2, "must be nanoseconds since 1970");
+		RETURN_THROWS();
+	}
+	result->kept->charges.now_ns = is_null ? 0 : (uint64_t)now;
+	done = rl_settle(result->handle->s.rl, &result->kept->charges, (uint64_t)actual);
+	if (done < 0)
+		rlp_throw(done, "settle: rule %s", result->entry->r.name);
+	RETURN_BOOL(done > 0);
+}
+
 ZEND_METHOD(Rl_Result, release)
 {
 	struct result_object *result = RESULT;

@@ -231,6 +231,9 @@ namespace Rl {
         /** Give back what was charged: whether it was. Without $holds units in flight stay, for release(). */
         public function refund(?int $now = null, bool $holds = true): bool {}
 
+        /** Say what the request has cost, once: whether something that counts has changed. */
+        public function settle(int $actual, ?int $now = null): bool {}
+
         /** Give back units in flight: whether there were any. */
         public function release(): bool {}
     }

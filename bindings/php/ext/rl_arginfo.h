@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clang-format off */
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: d0f14f5e6e0ed0aef566801045c50a2d7d72d9b4 */
+ * Stub hash: 6550750e2dcd34cdd245c10e0e308582aaa5e63c */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Rl_unlink, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
@@ -208,6 +208,11 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Result_refund, 0, 0, _I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, holds, _IS_BOOL, 0, "true")
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Result_settle, 0, 1, _IS_BOOL, 0)
+	ZEND_ARG_TYPE_INFO(0, actual, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, now, IS_LONG, 1, "null")
+ZEND_END_ARG_INFO()
+
 #define arginfo_class_Rl_Result_release arginfo_class_Rl_Segment_look
 
 #define arginfo_class_Rl_Counters___construct arginfo_class_Rl_Rule___construct
@@ -317,6 +322,7 @@ ZEND_METHOD(Rl_Result, window);
 ZEND_METHOD(Rl_Result, windowNs);
 ZEND_METHOD(Rl_Result, headers);
 ZEND_METHOD(Rl_Result, refund);
+ZEND_METHOD(Rl_Result, settle);
 ZEND_METHOD(Rl_Result, release);
 ZEND_METHOD(Rl_Counters, __construct);
 ZEND_METHOD(Rl_Counters, add);
@@ -413,6 +419,7 @@ static const zend_function_entry class_Rl_Result_methods[] = {
 	ZEND_ME(Rl_Result, windowNs, arginfo_class_Rl_Result_windowNs, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, headers, arginfo_class_Rl_Result_headers, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, refund, arginfo_class_Rl_Result_refund, ZEND_ACC_PUBLIC)
+	ZEND_ME(Rl_Result, settle, arginfo_class_Rl_Result_settle, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, release, arginfo_class_Rl_Result_release, ZEND_ACC_PUBLIC)
 	ZEND_FE_END
 };

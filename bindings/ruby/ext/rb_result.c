@@ -266,6 +266,32 @@ result_refund(int argc, VALUE *argv, VALUE self)
 	return done ? Qtrue : Qfalse;
 }
 
+/* What the request has cost: true if something that counts has changed. Once. */
+static VALUE
+result_settle(int argc, VALUE *argv, VALUE self)
+{
+	static const char *const names[] = {"now", NULL};
+	struct rule *rule;
+	struct kept *kept;
+	VALUE given, options, now;
+	uint64_t actual, now_ns;
+	int done;
+
+	rb_scan_args(argc, argv, "1:", &given, &options);
+	rlr_only(options, names);
+	actual = rlr_count(given, UINT64_MAX, "actual");
+	now = rlr_get(options, "now");
+	now_ns = rlr_time(now, "now");
+	kept = kept_of(self, &rule);
+	if (!kept)
+		return Qfalse;
+	kept->charges.now_ns = NIL_P(now) ? 0 : now_ns;
+	done = rl_settle(rule->segment->s.rl, &kept->charges, actual);
+	if (done < 0)
+		rlr_raise(done, "settle: rule %s", rule->r.name);
+	return done ? Qtrue : Qfalse;
+}
+
 static VALUE
 result_is_holding(VALUE self)
 {
@@ -351,5 +377,6 @@ rlr_init_result(void)
 	for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
 		rb_define_method(rlr_result_class, readers[i].name, readers[i].get, 0);
 	rb_define_method(rlr_result_class, "refund", result_refund, -1);
+	rb_define_method(rlr_result_class, "settle", result_settle, -1);
 	rb_define_method(rlr_result_class, "headers", result_headers, -1);
 }

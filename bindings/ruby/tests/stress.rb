@@ -87,6 +87,7 @@ CALLS = {
   "RL::Rule#reset" => ->(s) { [s.result, s.rule.reset(s.key)] },
   "RL::Result#refund" => ->(s) { s.rule.check(s.key, keep: true, now: NOW).refund(now: NOW) },
   "RL::Result#release" => ->(s) { s.jobs.check(s.key, keep: true).release },
+  "RL::Result#settle" => ->(s) { s.rule.check(s.key, 2, keep: true, now: NOW).settle(1, now: NOW) },
   "RL::Result#holding?" => ->(s) { s.jobs.check(s.key, keep: true).then { |kept| [kept.holding?, kept.refund(holds: false), kept.release, kept.holding?] } },
   "RL::Result#headers" => ->(s) { s.result.headers(reset: :unix) },
   "RL::Counters.open" => ->(s) { s.web.counters("more") },

@@ -160,6 +160,19 @@ class TestNative < Minitest::Test
     assert_raises(RuntimeError) { result.refund }
   end
 
+  def test_what_a_request_has_cost_is_said_once
+    rule = private_segment.rule("tokens", "100/h")
+    less, more = rule.check("a", 40, keep: true), rule.check("a", 10, keep: true)
+    assert less.settle(15)
+    assert_equal 25, rule.peek("a").used
+    assert more.settle(110)
+    seen = rule.peek("a")
+    assert_equal [125, 0, false], [seen.used, seen.remaining, seen.allowed?]
+    assert_equal "RL_ESETTLED", assert_raises(RL::Error) { less.settle(15) }.code
+    assert_raises(ArgumentError, RL::Error, RangeError) { rule.check("b", 1, keep: true).settle(-1) }
+    assert_raises(RuntimeError) { rule.check("c").settle(1) }
+  end
+
   def test_hold
     rule = private_segment.rule("jobs", algorithm: :in_flight, capacity: 2)
     rule.hold("a") do

@@ -133,6 +133,21 @@ test('what was charged comes back, by the answer and by key', () => {
   segment.close()
 })
 
+test('what a request has cost is said once', () => {
+  const segment = newSegment()
+  const limiter = segment.define('tokens', { capacity: 100, windowMs: 3_600_000 })
+  const [less, more] = [40, 10].map((cost) => limiter.check('a', cost, { keep: true }))
+  assert.equal(less.settle(15), 1)
+  assert.equal(limiter.peek('a').used, 25)
+  assert.equal(more.settle(110), 1)
+  const { used, remaining, allowed } = limiter.peek('a')
+  assert.deepEqual([used, remaining, allowed], [125, 0, false])
+  assert.throws(() => less.settle(15), { code: 'RL_ESETTLED' })
+  assert.throws(() => limiter.check('b', 1, { keep: true }).settle(-1), /actual/)
+  assert.throws(() => limiter.check('c', 1, { keep: true }).settle(), /actual/)
+  segment.close()
+})
+
 test('units in flight are held until they are given back', () => {
   const segment = newSegment()
   const limiter = segment.define('slots', { algorithm: 'in_flight', capacity: 2 })
