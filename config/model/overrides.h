@@ -5,10 +5,11 @@
 /* Limits of some keys: the "overrides" of a rule, and "keys" at the top, which come to the same. */
 
 #include "model/config.h"
+#include "model/limit.h"
 #include "read/reader.h"
 
 enum override_id {
-	OVERRIDE_CAPACITY = 16, /* behind those of a limit */
+	OVERRIDE_CAPACITY = LIMIT_IDS,
 	OVERRIDE_BANNED,
 	OVERRIDE_UNLIMITED,
 	OVERRIDE_EXACT,
