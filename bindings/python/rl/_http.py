@@ -14,7 +14,9 @@ from ._errors import Error
 from ._live import LiveSegment
 
 EMPTY_KEY = "-"  # stands for whoever has no key: they share one limit
-_PROBLEM = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+# Types of problems, as the draft of the RateLimit fields names them.
+_PROBLEM = "https://iana.org/assignments/http-problem-types#"
+_QUOTA, _UNDECIDED, _BANNED = (_PROBLEM + name for name in ("quota-exceeded", "temporary-reduced-capacity", "abnormal-usage-detected"))
 _TITLES = {403: "Forbidden", 429: "Too Many Requests", 503: "Service Unavailable"}
 _LOG_EVERY = 1.0  # seconds between two lines that say the same
 
@@ -280,7 +282,8 @@ class Gate:
         return self._problem(status, text, headers, result)
 
     def _problem(self, status, text, headers, result):
-        problem = {"type": "about:blank", "title": _TITLES.get(status, "Limited"), "status": status, "detail": text}
+        problem = {"type": _UNDECIDED, "title": _TITLES.get(status, "Limited"), "status": status, "detail": text}
         if result is not None:
-            problem.update({"type": _PROBLEM, "violated-policies": [result.rule.name]})
+            kind = _BANNED if result.reason == "ban" else _QUOTA
+            problem.update({"type": kind, "violated-policies": [result.rule.name]})
         return Answer(status, headers, json.dumps(problem).encode() + b"\n", "application/problem+json")

@@ -96,8 +96,9 @@ def test_a_body_and_a_status_of_ones_own(private):
 def test_who_is_never_let_in_is_not_invited_again(private):
     app = limit(private)
     private.ban("192.0.2.1")
-    status, headers, _body = wsgi_call(app)
+    status, headers, body = wsgi_call(app)
     assert status == 403 and "Retry-After" not in headers
+    assert json.loads(body)["type"].endswith("#abnormal-usage-detected")
     private.ban("192.0.2.1", seconds=60)
     status, headers, _body = wsgi_call(app)
     assert status == 429 and headers["Retry-After"] in ("60", "61")
@@ -365,7 +366,8 @@ def test_a_full_table_and_a_reader(name, caplog, fail, status):
 def test_a_rule_that_nobody_has_configured(private, caplog):
     app = limit(private, {"login": None}, fail="closed")
     with caplog.at_level(logging.ERROR, "rl"):
-        assert wsgi_call(app)[0] == 503
+        status, _headers, body = wsgi_call(app)
+        assert status == 503 and json.loads(body)["type"].endswith("#temporary-reduced-capacity")
     assert "rule login: it is not configured" in caplog.text
     private.rule("login", "1/h")
     assert statuses(app, "/", "/") == [200, 429]
