@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What middleware has in common: whom to limit by which rules, which answers count, and what is answered."""
 
+import functools
 import inspect
 import json
 import logging
@@ -44,12 +45,14 @@ class By:
     one that the administrator has configured. `key` is called with the environ or the scope: text, or None for who is
     not limited by this rule; without it the client's address is the key. `cost` is a number, or called the same.
     `methods` and `paths` (exact, or a prefix that ends in *) say for which requests the rule is; all if not given.
-    `count_status` says which answers count, as of rl.wsgi.Limit, whose own it takes the place of."""
+    `count_status` says which answers count, and `actual` what a request has cost, as of rl.wsgi.Limit, whose own they
+    take the place of."""
 
-    def __init__(self, *limits, key=None, cost=1, methods=None, paths=None, count_status=None, **fields):
+    def __init__(self, *limits, key=None, cost=1, methods=None, paths=None, count_status=None, actual=None, **fields):
         self.limits, self.fields = limits, fields
         self.key, self.cost = key, cost
         self.is_counted = status_matcher(count_status)
+        self.actual = _actual(actual)
         self.methods = None if methods is None else frozenset(methods)
         self.is_path = None if paths is None else path_matcher(paths, "paths")
         if limits or fields:
@@ -95,6 +98,12 @@ def status_matcher(given):
     return lambda status, _request: status in codes or status // 100 in classes
 
 
+def _actual(given):
+    if given is None or callable(given) or isinstance(given, str):
+        return given.lower() if isinstance(given, str) else given
+    raise TypeError(f"actual: expected the name of a header field, or a function, got {given!r}")
+
+
 def _by(limits):
     if isinstance(limits, By):
         return limits
@@ -111,25 +120,44 @@ class Answer:
     """What to do with a request: serve it (`status` None) or answer it; and the header fields of either. Of one that is
     served something may have to be given back: answered() once its own status is known, and release() at its end."""
 
-    __slots__ = ("_held", "_judge", "body", "content_type", "headers", "status")
+    __slots__ = ("_costs", "_held", "_judge", "_told", "body", "content_type", "headers", "status")
 
-    def __init__(self, status=None, headers=(), body=b"", content_type=None, held=(), judge=None):
+    def __init__(self, status=None, headers=(), body=b"", content_type=None, held=(), judge=None, costs=()):
         self.status, self.headers, self.body, self.content_type = status, list(headers), body, content_type
-        self._held, self._judge = list(held), judge
+        self._held, self._judge, self._costs, self._told = list(held), judge, list(costs), {}
 
     @property
     def is_open(self):
         """Whether the application's answer matters to what is counted."""
-        return bool(self._held) or self._judge is not None
+        return bool(self._held) or self._judge is not None or bool(self._costs)
+
+    def take(self, headers):
+        """The application's header fields, without those that say what the request has cost."""
+        names = {actual for actual, _pay in self._costs if isinstance(actual, str)}
+        kept = []
+        for name, value in headers if names else ():
+            text = (name.decode("latin-1") if isinstance(name, bytes) else name).lower()
+            if text in names:
+                self._told[text] = value
+            else:
+                kept.append((name, value))
+        return kept if names else headers
 
     def answered(self, status):
         """The application has answered: what does not count is given back, before the client knows."""
         judge, self._judge = self._judge, None
         if judge is not None:
             judge(status)
+        told, self._told = self._told, {}
+        for actual, pay in self._costs if told else ():
+            if actual in told:
+                pay(lambda actual=actual: int(told[actual]))
 
     def release(self):
-        """The request is done, and what is in flight comes back."""
+        """The request is done: what it has cost is asked, and what is in flight comes back."""
+        for actual, pay in self._costs:
+            if callable(actual):
+                pay(actual)
         for result in self._held:
             result.release()
 
@@ -143,7 +171,7 @@ class Gate:
 
     def __init__(
         self, segment, rules, *, key=None, proxies=None, headers=("standard",), exempt=(), fail="open", status=429,
-        body=None, logger=None, count_status=None, client_v6=None,
+        body=None, logger=None, count_status=None, client_v6=None, actual=None,
     ):  # fmt: skip
         if not rules:
             raise ValueError("rules: there is none; nothing would be limited")
@@ -156,7 +184,7 @@ class Gate:
         self.rules = {name: _by(limits) for name, limits in rules.items()}
         self._key, self._fail, self._status, self._body = key, fail, status, body
         self.proxies = _proxies(proxies, client_v6)
-        self._is_counted = status_matcher(count_status)
+        self._is_counted, self._actual = status_matcher(count_status), _actual(actual)
         self._headers, self._is_exempt = headers, path_matcher(exempt, "exempt")
         self._logger = logger or logging.getLogger("rl")
         self._of, self._made, self._reported = None, {}, {}
@@ -234,7 +262,27 @@ class Gate:
         if not decided:
             return self._refuse(request, decided, headers)
         held = [result for result in results if result._held]
-        return Answer(None, headers, held=held, judge=self._judge(request, [by for by, _item in items], results))
+        bys = [by for by, _item in items]
+        return Answer(None, headers, held=held, judge=self._judge(request, bys, results), costs=self._costs(request, bys, results))
+
+    def _costs(self, request, bys, results):
+        """For each charge that is settled: where its cost is said, and a function that settles by what that gives."""
+        return [
+            (by.actual or self._actual, functools.partial(self._pay, request, by.actual or self._actual, result))
+            for by, result in zip(bys, results) if by.actual or self._actual
+        ]  # fmt: skip
+
+    def _pay(self, request, actual, result, told):
+        """Settle, once. What cannot be told leaves the estimate."""
+        try:
+            cost = told(request) if callable(actual) else told()
+            if cost is not None:
+                result.settle(cost)
+        except Error as error:
+            if error.symbol != "RL_ESETTLED":  # given back, since the answer does not count
+                self._say("rl: %s: what a request has cost cannot be settled: %s", result.rule.name, error)
+        except Exception as error:  # the answer is there, and stays as it is
+            self._say("rl: %s: what a request has cost is not known: %r", result.rule.name, error)
 
     def _judge(self, request, bys, results):
         """A function of the answer's status that gives back what does not count; None where all counts."""

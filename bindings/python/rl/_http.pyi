@@ -10,6 +10,7 @@ from . import LiveSegment, Proxies, Result, Segment
 _Request: TypeAlias = Any  # the environ of WSGI; the scope of ASGI
 _Limit: TypeAlias = str | Mapping[str, Any]
 _Paths: TypeAlias = Sequence[str] | Callable[[str], bool]
+_Actual: TypeAlias = str | Callable[[_Request], int | None]
 _Statuses: TypeAlias = int | str | Iterable[int | str] | Callable[[int, _Request], object]
 _Segment: TypeAlias = str | Mapping[str, Any] | Segment | LiveSegment | None
 _Rules: TypeAlias = Mapping[str, _Limit | Sequence[_Limit] | By | None]
@@ -30,7 +31,8 @@ class By:
     def __init__(
         self, *limits: _Limit, key: Callable[[_Request], Any] | None = None,
         cost: int | Callable[[_Request], Any] = 1, methods: Iterable[str] | None = None,
-        paths: _Paths | None = None, count_status: _Statuses | None = None, **fields: Any,
+        paths: _Paths | None = None, count_status: _Statuses | None = None,
+        actual: _Actual | None = None, **fields: Any,
     ) -> None: ...  # fmt: skip
     def define(self, segment: Segment, name: str) -> Any: ...
     def counts(self, method: str, path: str) -> bool: ...
@@ -56,7 +58,7 @@ class Gate:
         proxies: Proxies | Iterable[str] | None = None, headers: Iterable[Literal["standard", "older"]] = ("standard",),
         exempt: _Paths = (), fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
-        count_status: _Statuses | None = None, client_v6: int | None = None,
+        count_status: _Statuses | None = None, client_v6: int | None = None, actual: _Actual | None = None,
     ) -> None: ...  # fmt: skip
     async def decide(
         self, request: _Request, method: str, path: str, peer: str, lines: Sequence[str | bytes]

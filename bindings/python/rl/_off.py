@@ -79,6 +79,9 @@ class Result:
     def settle(self, actual, **options):
         return False
 
+    def settle(self, actual, **options):
+        return False
+
     def release(self):
         return False
 
@@ -174,6 +177,9 @@ class Segment:
 
     def _reset(self, *what):
         return 0, 0
+
+    def settle(self, charges, actual, **options):
+        return False
 
     def forget(self, name):
         return False

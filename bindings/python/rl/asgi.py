@@ -46,13 +46,13 @@ class Limit:
 
         async def watched_send(message):
             status = _status(message)
-            if status is not None:
-                answer.answered(status)
             if message["type"] in _HEADS:
-                headers = list(message.get("headers", ()))
+                headers = answer.take(list(message.get("headers", ())))
                 there = {bytes(name).lower() for name, _value in headers}
                 more = [(n.lower().encode(), v.encode()) for n, v in answer.headers if n.lower().encode() not in there]
                 message = dict(message, headers=headers + more)
+            if status is not None:
+                answer.answered(status)
             await send(message)
 
         try:

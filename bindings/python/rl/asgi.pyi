@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from . import Proxies, Result
 from ._http import By as By
-from ._http import _Paths, _Request, _Rules, _Segment, _Statuses
+from ._http import _Actual, _Paths, _Request, _Rules, _Segment, _Statuses
 
 __all__ = ["By", "Limit"]
 
@@ -16,7 +16,7 @@ class Limit:
         headers: Iterable[Literal["standard", "older"]] = ("standard",), exempt: _Paths = (),
         fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
-        count_status: _Statuses | None = None, client_v6: int | None = None,
+        count_status: _Statuses | None = None, client_v6: int | None = None, actual: _Actual | None = None,
     ) -> None: ...  # fmt: skip
     async def __call__(
         self, scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]

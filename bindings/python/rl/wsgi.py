@@ -71,6 +71,10 @@ class Limit:
     charged before it is served, so that no number of them at once passes, and given back as its answer is sent, if that
     does not count. An exception counts as 500. A request that ends without an answer, for the client has hung up or the
     worker was killed, counts. Fields of the answer tell what holds with this request.
+
+    `actual`: what the request has cost, in place of what it was charged (`cost` of By, an estimate): the name of a header
+    field of the answer, which is taken out of it, or a function of the environ that is asked at the end. What is not known
+    leaves the estimate. A rule with counts="requests" is left alone.
     """
 
     def __init__(self, app, segment, rules, **options):
@@ -93,6 +97,7 @@ class Limit:
 
         def start(status, headers, exc_info=None):
             told.append(int(status[:3]))
+            headers = answer.take(headers)
             there = {name.lower() for name, _value in headers}
             more = [(name, value) for name, value in answer.headers if name.lower() not in there]
             return start_response(status, headers + more, *(() if exc_info is None else (exc_info,)))

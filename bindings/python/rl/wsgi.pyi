@@ -7,7 +7,7 @@ from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 from . import Proxies, Result
 from ._http import By as By
-from ._http import _Paths, _Request, _Rules, _Segment, _Statuses
+from ._http import _Actual, _Paths, _Request, _Rules, _Segment, _Statuses
 
 __all__ = ["By", "Limit"]
 
@@ -18,6 +18,6 @@ class Limit:
         headers: Iterable[Literal["standard", "older"]] = ("standard",), exempt: _Paths = (),
         fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
-        count_status: _Statuses | None = None, client_v6: int | None = None,
+        count_status: _Statuses | None = None, client_v6: int | None = None, actual: _Actual | None = None,
     ) -> None: ...  # fmt: skip
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]: ...

@@ -447,3 +447,63 @@ def test_websockets(private):
     (accepted,) = asgi_call(app, kind="websocket")
     assert b"ratelimit" in dict(accepted["headers"])
     assert asgi_call(app, kind="websocket") == [{"type": "websocket.close", "code": 1013, "reason": "too many requests"}]
+
+
+# What a request has cost
+
+
+def spent(segment, name="tokens"):
+    return segment.find(name).peek("192.0.2.1").used
+
+
+TOKENS = {"tokens": rl.wsgi.By("100/h", cost=40, actual="X-Tokens")}
+
+
+@pytest.mark.parametrize("told, used", [("7", 7), ("90", 90), (None, 40), ("many", 40), ("-3", 40)])
+def test_a_header_field_says_what_it_has_cost(private, told, used):
+    own = [("X-Tokens", told)] if told else []
+
+    def app(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain"), *own])
+        return [b"hello"]
+
+    _status, headers, body = wsgi_call(rl.wsgi.Limit(app, private, TOKENS))
+    assert "X-Tokens" not in headers and body == b"hello" and spent(private) == used
+
+
+def test_a_function_says_what_it_has_cost_also_when_the_client_is_gone(private):
+    rules = {"tokens": rl.wsgi.By("100/h", cost=40, actual=lambda environ: environ.get("spent"))}
+
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        for part in (b"one", b"two", b"three"):
+            environ["spent"] = environ.get("spent", 0) + len(part)
+            yield part
+
+    environ = {"REQUEST_METHOD": "GET", "PATH_INFO": "/", "REMOTE_ADDR": "192.0.2.1"}
+    body = rl.wsgi.Limit(app, private, rules)(environ, lambda *told: None)
+    assert next(iter(body)) == b"one"
+    body.close()
+    assert spent(private) == 3
+
+
+def test_what_does_not_count_is_not_settled(private):
+    def app(environ, start_response):
+        start_response("500 Oops", [("X-Tokens", "60")])
+        return [b"oops"]
+
+    wsgi_call(rl.wsgi.Limit(app, private, TOKENS, count_status=["2xx"]))
+    assert spent(private) == 0
+
+
+def test_requests_are_counted_beside_tokens(private):
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-tokens", b"120")]})
+        await send({"type": "http.response.body", "body": b"hello"})
+
+    rules = {**TOKENS, "requests": rl.asgi.By("10/min", counts="requests")}
+    limited = rl.asgi.Limit(app, private, rules, actual="X-Tokens")
+    sent = asgi_call(limited)
+    assert b"x-tokens" not in dict(sent[0]["headers"])
+    assert (spent(private), spent(private, "requests")) == (120, 1)
+    assert asgi_call(limited)[0]["status"] == 429  # a debt
