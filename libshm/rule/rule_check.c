@@ -217,6 +217,11 @@ rl_item_check(const struct rl_limit *first, const struct rl_item *item,
 		       item->flags);
 		return -EINVAL;
 	}
+	if (item->flags & RL_ITEM_SPEND && first->algorithm == RL_IN_FLIGHT) {
+		rl_say(&s, "flags", "0x%x; what is in flight is taken, and never spent",
+		       item->flags);
+		return -EINVAL;
+	}
 	if (item->leave > leave_most) {
 		rl_say(&s, "leave", "%" PRIu32 "; %s is allowed", item->leave,
 		       leave_most > 0 ? "0 to 999" : "0");

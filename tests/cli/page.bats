@@ -265,7 +265,7 @@ health_has() {
 		"$BATS_TEST_TMPDIR/seen"
 	jq -e '.narrow.width == 360 and .wide.paper != .narrow.paper' "$BATS_TEST_TMPDIR/seen"
 	jq -e --arg url "$url/" '.wide.asked | length >= 4 and all(startswith($url))' "$BATS_TEST_TMPDIR/seen"
-	jq -e '.wide.captions | length == 4 and (.[:3] | all(. != ""))' "$BATS_TEST_TMPDIR/seen"
+	jq -e '.wide.captions | length == 5 and (.[:3] | all(. != ""))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.live | test("2 are limited now")' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.pictures | any(test("4 denied a minute"))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.keyboard | .reached[:3] == ["skip", "pause", "filter"] and .paused == "true"' "$BATS_TEST_TMPDIR/seen"

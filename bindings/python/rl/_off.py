@@ -79,9 +79,6 @@ class Result:
     def settle(self, actual, **options):
         return False
 
-    def settle(self, actual, **options):
-        return False
-
     def release(self):
         return False
 
