@@ -84,6 +84,8 @@ fill_counts(struct rl_part *p, uint64_t now_ns, struct rl_entry *e)
 	p->now_ns = now_ns;
 	p->result = &e->peek;
 	verdict = rl_part_answer(p, &p->plan.decision, rl_part_peeked(p));
+	if (e->peek.used > RL_CAPACITY_MAX) /* of a bucket that owes more: all that can be told */
+		e->peek.used = RL_CAPACITY_MAX;
 	e->used = e->peek.used;
 	e->state = e->peek.verdict == RL_DENIED ? RL_ENTRY_LIMITED : RL_ENTRY_OPEN;
 	rl_part_lift_shadow(p, verdict);

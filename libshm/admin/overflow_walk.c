@@ -20,6 +20,7 @@ add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uin
 {
 	struct rl_ask ask = {.l = &known->limit->overflow, .q = quota, .cost = 1, .now_ns = now_ns};
 	bool is_used = false, admits = false;
+	uint32_t used;
 
 	for (uint32_t lane = 0; lane < RL_OVERFLOW_LANES; lane++) {
 		struct rl_overflow c;
@@ -35,8 +36,9 @@ add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uin
 		rl_limiter_peek(&ask, &d);
 		is_used = is_used || rl_decision_used(&d) > 0;
 		admits = admits || d.admits;
-		if (rl_decision_used(&d) > info->used_most)
-			info->used_most = rl_decision_used(&d);
+		used = rl_decision_used(&d) < RL_CAPACITY_MAX ? rl_decision_used(&d)
+		                                              : RL_CAPACITY_MAX;
+		info->used_most = used > info->used_most ? used : info->used_most;
 	}
 	info->cells_used += is_used;
 	info->cells_full += is_used && !admits;
