@@ -102,7 +102,7 @@ lines_of_keys() {
 	conforms top
 	says '"tier": 50'
 	on dump -
-	[ "$(grep -c '"tier": 50' <<<"$output")" -eq 2 ]
+	[ "$(grep -c '"tier":50' <<<"$output")" -eq 2 ]
 	conforms dump_line
 }
 
