@@ -83,7 +83,7 @@ describe(const struct config_cluster *c)
 	return text;
 }
 
-/* The configuration goes when another is read; what each connection needs stays. */
+/* The configuration goes when another is read; what is needed after the start stays. */
 static char *
 copy(const char *text)
 {
@@ -116,6 +116,7 @@ sharing_open(struct sharing *l, const struct config *config, const struct segmen
 		options.user = l->user = copy(options.user);
 		tls.name = l->server_name = copy(tls.name);
 		options.sentinel = l->sentinel = copy(options.sentinel);
+		options.secret_file = l->secret_file = copy(options.secret_file);
 		options.state = state;
 		options.take_rules = config->cluster.has_shared_rules ? take : NULL;
 		options.take_arg = take_arg;
@@ -138,6 +139,7 @@ sharing_close(struct sharing *l, uint64_t now_ns)
 	free(l->user);
 	free(l->server_name);
 	free(l->sentinel);
+	free(l->secret_file);
 	*l = (struct sharing){0};
 }
 

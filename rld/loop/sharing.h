@@ -14,7 +14,7 @@
 struct sharing {
 	struct cluster *cluster; /* NULL: the configuration has none */
 	char *text;              /* of the configuration's cluster, to see that it has changed */
-	char *user, *server_name, *sentinel;
+	char *user, *server_name, *sentinel, *secret_file;
 	bool has_rules; /* of the store's, as of the start */
 };
 

@@ -310,6 +310,17 @@ is_banned() {
 	! grep 'not of this secret' "$dir/rld" "$dir/2/rld" || fail_with 'an order cannot be read'
 }
 
+@test "a host that has read its configuration again still looks for its next secret" {
+	start_rld "$dir/rl.json"
+	wait_for has_host "$segment "
+	kill -HUP "${pids[-1]}"
+	wait_for grep -q 'configuration read' "$dir/rld"
+	head -c 32 /dev/urandom >"$dir/secret.next"
+	chmod 600 "$dir/secret.next"
+	tries=200 wait_for secret_hosts 'has the next' 1
+	! grep 'cluster: ' "$dir/rld" || fail_with 'it complains'
+}
+
 @test "with a wrong secret every verb of the cluster fails and says why" {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment "
