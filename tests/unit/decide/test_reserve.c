@@ -329,6 +329,36 @@ test_dump_and_restore(void **state)
 	}
 }
 
+/* What a bucket owes beyond all that can be counted is dumped as the most that can be restored. */
+static void
+test_a_debt_beyond_all_is_dumped(void **state)
+{
+	const struct rl_rule rule = {.name = "r",
+	                             .limit = {.algorithm = RL_TOKEN_BUCKET,
+	                                       .capacity = 1000000,
+	                                       .window_ns = RL_SECOND}};
+	struct rl *one = test_private(10), *two = test_private(10);
+	struct rl_charges charges[2];
+	static struct dump d;
+	struct rl_result r;
+
+	(void)state;
+	assert_int_equal(rl_define(one, &rule), 0);
+	assert_int_equal(rl_define(two, &rule), 0);
+	for (int i = 0; i < 2; i++)
+		at_check_item(one,
+		              &(struct rl_item){
+				      .key = "k", .key_len = 1, .cost = 1, .charges = &charges[i]},
+		              T0, &r);
+	assert_int_equal(at_settle(one, &charges[0], RL_CAPACITY_MAX, T0), 1);
+	assert_int_equal(rl_lookup(one, 0, "k", 1, T0, dump, &d), 0);
+	assert_int_equal(d.charge_entries, 1);
+	assert_int_equal(d.charge_entry[0].cost, RL_CAPACITY_MAX - 1);
+	assert_int_equal(rl_restore_at(two, 0, 0, "k", 1, d.charge_entry[0].cost, T0), 0);
+	rl_close(one);
+	rl_close(two);
+}
+
 /*
  * What finds no slot is counted in an overflow counter, and said to be; under a limit that is only
  * tried out, too.
@@ -393,6 +423,7 @@ main(void)
 		cmocka_unit_test(test_what_cannot_be_booked),
 		cmocka_unit_test(test_booking_two_buckets),
 		cmocka_unit_test(test_dump_and_restore),
+		cmocka_unit_test(test_a_debt_beyond_all_is_dumped),
 		cmocka_unit_test(test_restored_into_a_full_table),
 		cmocka_unit_test(test_what_cannot_be_restored),
 	};
