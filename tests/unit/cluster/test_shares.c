@@ -238,6 +238,18 @@ change_share(struct pair *p, uint64_t *seed, uint64_t now)
 	p->share = s.share;
 }
 
+/* Of what was charged last, without the charges. */
+static void
+refund_both(struct pair *p, uint64_t now)
+{
+	struct rl_item item = {.rule = p->rule, .key = "k", .key_len = 1, .cost = 2};
+	int given = at_refund_key(p->rl, &item, now);
+
+	item.rule = p->alone_rule;
+	item.capacity = effective(p->limit.capacity, p->share, p->limit.blind);
+	assert_int_equal(given, at_refund_key(p->alone, &item, now));
+}
+
 static void
 follow(struct rl_limit limit, uint64_t seed)
 {
@@ -255,6 +267,8 @@ follow(struct rl_limit limit, uint64_t seed)
 		if (test_below(&seed, 7) == 0)
 			assert_int_equal(at_refund(p.rl, &charges[0], now),
 			                 at_refund(p.alone, &charges[1], now));
+		if (test_below(&seed, 11) == 0)
+			refund_both(&p, now);
 	}
 	assert_true(p.at.of.tag != 0);
 	close_pair(&p);
