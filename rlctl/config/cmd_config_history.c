@@ -13,6 +13,7 @@
 #include "base/output.h"
 #include "base/user.h"
 #include "config/config_change.h"
+#include "config/version_config.h"
 
 /* The file's own path, to be freed; NULL after a message. */
 static char *
@@ -77,28 +78,6 @@ note_change(enum config_level level, const char *text, void *arg)
 		json_push(arg, json_text(text));
 }
 
-static void
-be_silent(enum config_level level, const char *text, void *arg)
-{
-	(void)level;
-	(void)text;
-	(void)arg;
-}
-
-/* NULL for one that cannot be read, or is no configuration by now. */
-static struct config *
-config_of(const char *path, const struct version *version)
-{
-	char *text = NULL;
-	size_t len;
-	struct config *config = NULL;
-
-	if (history_text(path, version, &text, &len) == 0)
-		config = config_parse(path, text, len, be_silent, NULL);
-	free(text);
-	return config;
-}
-
 /* For each version, by its place; null where nobody knows. */
 static json_t *
 changes_of_all(const char *path, const struct history *history)
@@ -107,7 +86,7 @@ changes_of_all(const char *path, const struct history *history)
 	struct config *before = NULL;
 
 	for (size_t i = 0; i < history->count; i++) {
-		struct config *config = config_of(path, &history->at[i]);
+		struct config *config = version_config(path, &history->at[i]);
 		json_t *changes = need(json_array());
 
 		if (!before || !config ||

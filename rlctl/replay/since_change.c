@@ -9,26 +9,14 @@
 
 #include "base/number.h"
 #include "base/output.h"
-
-static void
-be_silent(enum config_level level, const char *text, void *arg)
-{
-	(void)level;
-	(void)text;
-	(void)arg;
-}
+#include "config/version_config.h"
 
 /* NULL after a message: a version is what somebody once wrote, and may be none by now. */
 static struct config *
 read_version(const char *path, const struct version *version)
 {
-	char *text = NULL;
-	size_t len;
-	struct config *config = NULL;
+	struct config *config = version_config(path, version);
 
-	if (history_text(path, version, &text, &len) == 0)
-		config = config_parse(path, text, len, be_silent, NULL);
-	free(text);
 	if (!config)
 		complain("--since-change: version %" PRIu32 " of %s is no configuration",
 		         version->number, path);
