@@ -36,8 +36,7 @@ add_overflow(const struct rl_segment *s, const struct rl_entry_limit *known, uin
 		rl_limiter_peek(&ask, &d);
 		is_used = is_used || rl_decision_used(&d) > 0;
 		admits = admits || d.admits;
-		used = rl_decision_used(&d) < RL_CAPACITY_MAX ? rl_decision_used(&d)
-		                                              : RL_CAPACITY_MAX;
+		used = rl_overflow_limited(rl_decision_used(&d));
 		info->used_most = used > info->used_most ? used : info->used_most;
 	}
 	info->cells_used += is_used;
