@@ -50,7 +50,7 @@ NEED_DEMO  := $(NEED_BUILD) apache2-utils
 NEED_BENCH := $(NEED_BUILD) redis-server memcached python3
 NEED_TEST  := $(NEED_BUILD) libcmocka-dev clang libclang-rt-dev musl-tools redis-server
 NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-format \
-              shellcheck python3-jsonschema mandoc jq tmux zsh fish \
+              shellcheck python3-jsonschema mandoc jq tmux zsh fish tcc \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils cmark-gfm abigail-tools
 NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
@@ -637,7 +637,7 @@ INSTALLED := \
 	$(foreach m,$(MAN),644,$(m),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
 	644,build/completion.bash,$(DATADIR)/bash-completion/completions/rlctl \
 	644,build/completion.zsh,$(ZSHDIR)/_rlctl \
-	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish \
+	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish tcc \
 	644,build/rld.service,$(UNITDIR)/rld.service \
 	644,build/rld@.service,$(UNITDIR)/rld@.service \
 	644,systemd/rld-metrics.socket,$(UNITDIR)/rld-metrics.socket \

@@ -23,8 +23,8 @@ export LC_ALL=C
 
 readonly DEPTH=500000  # more than any search here needs
 readonly MEGABYTES=4000
-OPTIMISE=-O0 # of searches of a second: compiling them is what takes the time
-PACK=()      # how states are stored
+COMPILER=(tcc) # of searches of a second: gcc takes as long to compile one
+PACK=()        # how states are stored
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$(cd "$here/../.." && pwd)/build/model}
@@ -45,13 +45,14 @@ need() {
 
 # expect holds|caught NAME MODEL [-DFLAG...]
 expect() {
-	local wanted=$1 name=$2 model=$3 dir optimise=$OPTIMISE begin_with=23 begin micros states verdict
+	local wanted=$1 name=$2 model=$3 dir begin_with=23 begin micros states verdict
+	local compiler=("${COMPILER[@]}")
 	shift 3
 	dir=$build/$model-${name//[^A-Za-z0-9]/-}
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	if [[ $wanted == caught ]]; then
-		optimise=-O0 # a mutant fails at once
+		compiler=(tcc) # a mutant fails at once
 		begin_with=20
 	fi
 	begin=${EPOCHREALTIME/./}
@@ -60,8 +61,8 @@ expect() {
 		cp "$here/$model.pml" .
 		spin -a "$@" "$model.pml" >spin.out 2>&1
 		# No partial order reduction: every step is an access to a shared word.
-		gcc "$optimise" -w -DSAFETY -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
-			-o pan pan.c >gcc.out 2>&1
+		"${compiler[@]}" -w -DSAFETY -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
+			-o pan pan.c >compiler.out 2>&1
 	); then
 		cat "$dir"/*.out >&2
 		verdict='does not compile'
@@ -440,13 +441,14 @@ move_torture() {
 [[ $# -le 1 ]] || usage
 need spin
 need gcc
+need tcc
 case ${1:-check} in
 check)
-	OPTIMISE=-O1 # these have millions of states
+	COMPILER=(gcc -O1) # these have millions of states
 	table_check
 	ring_check
 	holds 'two workers'            move
-	OPTIMISE=-O0
+	COMPILER=(tcc)
 	move_check
 	move_mutants
 	table_mutants
@@ -462,7 +464,7 @@ check)
 	share_mutants
 	;;
 torture)
-	OPTIMISE=-O2
+	COMPILER=(gcc -O2)
 	table_torture
 	ring_torture
 	ring_sums
