@@ -56,7 +56,9 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
 	q->counts_denied = (word.hi >> RL_QUOTA_COUNT_DENIED_SHIFT & 1) != 0;
 	q->is_booking = false;
+	q->is_debt = false;
 	q->has_lease = false;
+	q->is_auto = false;
 	q->away = 0;
 	q->prefetch = (uint16_t)(word.hi >> RL_QUOTA_PREFETCH_SHIFT & RL_PREFETCH_MAX);
 	q->max_wait_ns = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A limit's shape, in the words of its row. */
 #include <limits.h>
+#include <string.h>
 
 #include "rule/shape.h"
 #include "testing.h"
@@ -39,6 +40,22 @@ test_an_algorithm_keeps_each_bit_of_its_number(void **state)
 	}
 }
 
+/* What only a step of a decision or a cluster's share sets is not set by what lay there before. */
+static void
+test_a_quota_has_nothing_of_what_lay_there(void **state)
+{
+	struct rl_quota quota;
+
+	(void)state;
+	memset(&quota, 0xff, sizeof quota);
+	rl_quota_unpack((struct rl_u128){0}, &quota);
+	assert_int_equal(quota.capacity, 1);
+	assert_false(quota.is_shadow || quota.counts_denied || quota.is_booking || quota.is_debt);
+	assert_false(quota.has_lease || quota.is_auto || quota.away);
+	assert_true(quota.burst == 0 && quota.undelayed == 0 && quota.prefetch == 0);
+	assert_true(quota.max_wait_ns == 0 && quota.rate.capacity == 0);
+}
+
 /* Whoever asks for it: a definition, or a row of whatever bytes. */
 static void
 test_a_number_beyond_the_last_is_no_algorithm(void **state)
@@ -68,6 +85,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_algorithm_keeps_each_bit_of_its_number),
+		cmocka_unit_test(test_a_quota_has_nothing_of_what_lay_there),
 		cmocka_unit_test(test_a_number_beyond_the_last_is_no_algorithm),
 	};
 
