@@ -99,43 +99,17 @@ has_beginnings(const struct rl_filter_question *q, uint64_t lengths, const unsig
 	return false;
 }
 
+/* Networks of `first` bits and more, by their bits in `lengths`. */
 static inline __attribute__((always_inline)) bool
-has_v4(const struct rl_filter_question *q, uint64_t lengths, const struct rl_address *a,
-       uint64_t *hits)
+has_networks(const struct rl_filter_question *q, uint64_t lengths, struct rl_fingerprint_address a,
+             unsigned first, uint64_t *hits)
 {
-	uint64_t address = rl_fingerprint_number(a->bytes, 4);
-
-	for (uint64_t left = lengths & lowest(33); left != 0; left &= left - 1) {
-		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_fingerprint_v4(q->s, address & ~lowest(32 - n), n)) &&
-		    note(hits, n))
+	for (; lengths != 0; lengths &= lengths - 1) {
+		unsigned n = (unsigned)__builtin_ctzll(lengths);
+		if (rl_filter_has(q, rl_fingerprint_network(q->s, a, first + n)) && note(hits, n))
 			return true;
 	}
 	return false;
-}
-
-static inline __attribute__((always_inline)) bool
-has_v6(const struct rl_filter_question *q, const struct rl_lengths *l, const struct rl_address *a,
-       struct rl_lengths *hits)
-{
-	uint64_t hi = rl_fingerprint_number(a->bytes, 8),
-		 lo = rl_fingerprint_number(a->bytes + 8, 8);
-	bool is_host = (rl_atomic_own_load(&l->v4) & RL_LENGTHS_V6_HOST) != 0;
-
-	for (uint64_t left = rl_atomic_own_load(&l->v6[0]); left != 0; left &= left - 1) {
-		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_fingerprint_v6(q->s, hi & ~lowest(64 - n), 0, n)) &&
-		    note(hits ? &hits->v6[0] : NULL, n))
-			return true;
-	}
-	for (uint64_t left = rl_atomic_own_load(&l->v6[1]); left != 0; left &= left - 1) {
-		unsigned n = (unsigned)__builtin_ctzll(left);
-		if (rl_filter_has(q, rl_fingerprint_v6(q->s, hi, lo & ~lowest(64 - n), 64 + n)) &&
-		    note(hits ? &hits->v6[1] : NULL, n))
-			return true;
-	}
-	return is_host && rl_filter_has(q, rl_fingerprint_v6(q->s, hi, lo, 128)) &&
-	       note(hits ? &hits->v4 : NULL, 63);
 }
 
 static inline __attribute__((always_inline)) bool
@@ -144,14 +118,23 @@ has_any(const struct rl_filter_question *q, const struct rl_filter_ask *ask, con
 {
 	const struct rl_lengths *l = &ask->lengths;
 	uint64_t text = rl_atomic_own_load(&l->text), *of_text = hits ? &hits->text : NULL;
+	struct rl_fingerprint_address a;
+	uint64_t v4, *of_v4;
 
 	if ((text & 1) && rl_filter_has(q, rl_fingerprint_of_key(hash)) && note(of_text, 0))
 		return true;
 	if (text > 1 && has_beginnings(q, text & ~UINT64_C(1), key, key_len, of_text))
 		return true;
-	if (address && address->bits == 32)
-		return has_v4(q, rl_atomic_own_load(&l->v4), address, hits ? &hits->v4 : NULL);
-	return address && has_v6(q, l, address, hits);
+	if (!address)
+		return false;
+	v4 = rl_atomic_own_load(&l->v4);
+	of_v4 = hits ? &hits->v4 : NULL;
+	a = rl_fingerprint_address(address->bytes, address->bits);
+	if (a.bits == 32)
+		return has_networks(q, v4 & lowest(33), a, 0, of_v4);
+	return has_networks(q, rl_atomic_own_load(&l->v6[0]), a, 0, hits ? &hits->v6[0] : NULL) ||
+	       has_networks(q, rl_atomic_own_load(&l->v6[1]), a, 64, hits ? &hits->v6[1] : NULL) ||
+	       has_networks(q, v4 & RL_LENGTHS_V6_HOST, a, 128 - 63, of_v4);
 }
 
 bool

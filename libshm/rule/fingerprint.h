@@ -83,20 +83,11 @@ rl_fingerprint_beginning(const struct rl_segment *s, const void *text, size_t le
 	                          rl_fingerprint_what(RL_MATCH_PREFIX, false, len));
 }
 
-/* `hi` and `lo` are the address, masked; of IPv4 `lo` alone. */
-static inline uint32_t
-rl_fingerprint_v4(const struct rl_segment *s, uint64_t lo, unsigned length)
-{
-	return rl_fingerprint_end(s, s->fingerprint_key[0], lo,
-	                          rl_fingerprint_what(RL_MATCH_NETWORK, false, length));
-}
-
-static inline uint32_t
-rl_fingerprint_v6(const struct rl_segment *s, uint64_t hi, uint64_t lo, unsigned length)
-{
-	return rl_fingerprint_end(s, rl_fingerprint_word(s, s->fingerprint_key[0], hi), lo,
-	                          rl_fingerprint_what(RL_MATCH_NETWORK, true, length));
-}
+/* An address as a number of 128 bits, or of 32. */
+struct rl_fingerprint_address {
+	uint64_t hi, lo;
+	unsigned bits;
+};
 
 /* The `bytes` bytes of a number, the first highest. */
 static inline uint64_t
@@ -109,19 +100,50 @@ rl_fingerprint_number(const unsigned char *at, size_t bytes)
 	return number;
 }
 
+static inline struct rl_fingerprint_address
+rl_fingerprint_address(const unsigned char *bytes, unsigned bits)
+{
+	if (bits == 32)
+		return (struct rl_fingerprint_address){.lo = rl_fingerprint_number(bytes, 4),
+		                                       .bits = bits};
+	return (struct rl_fingerprint_address){
+		.hi = rl_fingerprint_number(bytes, 8),
+		.lo = rl_fingerprint_number(bytes + 8, 8),
+		.bits = bits,
+	};
+}
+
+/* A number without its lowest `bits` bits. */
+static inline uint64_t
+rl_fingerprint_masked(uint64_t number, unsigned bits)
+{
+	return bits < 64 ? number >> bits << bits : 0;
+}
+
+/* The network of `length` bits that has it. */
+static inline uint32_t
+rl_fingerprint_network(const struct rl_segment *s, struct rl_fingerprint_address a, unsigned length)
+{
+	uint64_t what = rl_fingerprint_what(RL_MATCH_NETWORK, a.bits != 32, length);
+	uint64_t lo = rl_fingerprint_masked(a.lo, a.bits - length);
+	uint64_t state = s->fingerprint_key[0];
+
+	if (a.bits == 128)
+		state = rl_fingerprint_word(
+			s, state, length < 64 ? rl_fingerprint_masked(a.hi, 64 - length) : a.hi);
+	return rl_fingerprint_end(s, state, lo, what);
+}
+
 static inline uint32_t
 rl_fingerprint_of(const struct rl_segment *s, const struct rl_normal_pattern *n)
 {
-	const unsigned char *address = n->network + 2; /* see rl_network_key() */
-
 	if (n->match == RL_MATCH_KEY)
 		return rl_fingerprint_of_key(rl_hash_of_key(s->key_start, n->bytes, n->len));
 	if (n->match == RL_MATCH_PREFIX)
 		return rl_fingerprint_beginning(s, n->bytes, n->len);
-	if (n->family == 32)
-		return rl_fingerprint_v4(s, rl_fingerprint_number(address, 4), n->length);
-	return rl_fingerprint_v6(s, rl_fingerprint_number(address, 8),
-	                         rl_fingerprint_number(address + 8, 8), n->length);
+	/* Behind its first two bytes is the address: rl_network_key(). */
+	return rl_fingerprint_network(s, rl_fingerprint_address(n->network + 2, n->family),
+	                              n->length);
 }
 
 #endif
