@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # rl: a rate limit shared by all worker processes of a host.
 #
-#   make            build/librl.a, build/librl.so.1, build/rlctl, build/rld
+#   make            build/librl.a, build/librl.so.1, build/rlctl, build/rl-replay, build/rld
 #   make demo       pre-forked HTTP workers sharing one limit, driven with real requests
 #   make demo-cluster
 #                   three hosts, one limit over a Redis Cluster, a master killed in the middle
@@ -87,10 +87,15 @@ SAN      := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # In an order that is the same everywhere, and with it what is made of them.
 files = $(sort $(wildcard $(1)))
 LIB_SRC   := $(call files,libshm/*/*.c)
-RLCTL_SRC := $(call files,rlctl/*.c rlctl/*/*.c)
+# Of a replay, rlctl has its options and what runs the program beside it.
+REPLAY_RUN  := rlctl/replay/cmd_replay.c
+REPLAY_SRC  := $(filter-out $(REPLAY_RUN),$(call files,rlctl/replay/*.c)) rlctl/config/version_config.c
+BASE_SRC    := $(call files,rlctl/base/*.c)
+REPLAY_LIBS := -ljansson -lz -lzstd -llzma
+RLCTL_SRC := $(filter-out rlctl/replay/%,$(call files,rlctl/*.c rlctl/*/*.c)) $(REPLAY_RUN) rlctl/replay/replay_options.c
 STORE_LIBS := -lhiredis -lssl -lcrypto
 RLCTL_STORE := $(patsubst %.c,%,$(call files,rld/store/*.c)) $(patsubst %,rld/cluster/%,secret script rules seal order)
-RLCTL_LIBS := -ljansson $(STORE_LIBS) -lncursesw -ltinfo -lz -lzstd -llzma
+RLCTL_LIBS := -ljansson $(STORE_LIBS) -lncursesw -ltinfo
 RLD_SRC   := $(call files,rld/*.c rld/*/*.c)
 CONF_SRC  := $(call files,config/*/*.c)
 UNIT      := $(patsubst tests/%.c,%,$(call files,tests/unit/*/test_*.c))
@@ -122,7 +127,7 @@ endif
         clean help check-format check-headers check-clang check-exports check-mutants FORCE
 .DELETE_ON_ERROR:
 
-all: build/librl.a build/librl.so.1 build/rlctl build/rld
+all: build/librl.a build/librl.so.1 build/rlctl build/rl-replay build/rld
 
 # Adapters: modules of servers and bindings of languages, on the public headers and librl.so alone. Each has a
 # build.mk with targets build-<name>, check-<name> and install-<name>, and adds to these:
@@ -228,9 +233,18 @@ $(1)/librl.so.1: $(call parts,$(1),$(6),$(7)) libshm/api/librl.map
 	$$(Q)$(2) $(3) $(5) $(4) $$(LDFLAGS) -shared -Wl,-soname,librl.so.1 -Wl,--version-script=libshm/api/librl.map \
 		-Wl,-z,defs -Wl,-Bsymbolic-functions -o $$@ $$(filter %.o,$$^)
 
-$(1)/rlctl: $$(RLCTL_SRC:%.c=$(or $(6),$(1))/o/%.o) $$(RLCTL_STORE:%=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)/librl.a
+$(1)/rlctl: $$(RLCTL_SRC:%.c=$(or $(6),$(1))/o/%.o) $$(RLCTL_STORE:%=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)/librl.a | $(1)/rl-replay
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ $$(RLCTL_LIBS)
+
+$(1)/libbase.a: $$(BASE_SRC:%.c=$(1)/o/%.o)
+	@rm -f $$@
+	$$(call say,AR)
+	$$(Q)$$(AR) rcsD $$@ $$^
+
+$(1)/rl-replay: $$(REPLAY_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libbase.a $(or $(6),$(1))/libconfig.a $(1)/librl.a
+	$$(call say,LINK)
+	$$(Q)$(2) $(3) $(if $(4),$(PIE) $(4)) $$(LDFLAGS) -o $$@ $$^ $$(REPLAY_LIBS)
 
 $(1)/rld: $$(RLD_SRC:%.c=$(or $(6),$(1))/o/%.o) $(or $(6),$(1))/libconfig.a $(1)/librl.a
 	$$(call say,LINK)
@@ -338,12 +352,12 @@ build/v/fuzz/fuzz_http: build/v/fuzz/o/tests/fuzz/fuzz_http.o build/v/fuzz/librl
 # rlctl as a function, and without what would change anything but its segment.
 build/v/fuzz/o/rlctl/main.o: private CPPFLAGS += -Dmain=rlctl_main
 comma := ,
-build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(RLCTL_SRC:%.c=build/v/fuzz/o/%.o) $(RLCTL_STORE:%=build/v/fuzz/o/%.o) \
+build/v/fuzz/fuzz_rlctl: build/v/fuzz/o/tests/fuzz/fuzz_rlctl.o $(patsubst %.c,build/v/fuzz/o/%.o,$(sort $(RLCTL_SRC) $(filter-out rlctl/replay/main.c,$(REPLAY_SRC)))) $(RLCTL_STORE:%=build/v/fuzz/o/%.o) \
                          $(patsubst %,build/v/fuzz/o/tests/support/%.o,exercise testing harmless) \
                          build/v/fuzz/libconfig.a build/v/fuzz/librl.a
 	$(call say,LINK)
-	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka $(RLCTL_LIBS) \
-		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump run_upgrade change_lock execvp)
+	$(Q)clang -fsanitize=fuzzer,address,undefined -o $@ $^ -lcmocka $(RLCTL_LIBS) $(REPLAY_LIBS) \
+		$(addprefix -Wl$(comma)--wrap=,rl_open rl_unlink interrupt_sleep run_top run_dump run_upgrade run_replay change_lock execvp)
 
 build/tests/accuracy/accuracy: $(patsubst %.c,build/o/%.o,$(call files,tests/accuracy/*.c)) build/librl.a
 	@mkdir -p $(@D)
@@ -495,12 +509,12 @@ check-mutants:
 # writes for people, starts a process, or ends its caller. The programs read no environment but
 # where it may be trusted.
 FORBIDDEN := (secure_)?getenv|environ|v?d?printf|puts|perror|exit|abort|syslog|signal|sigaction|fork|system|popen|execv.*|dlopen
-check-exports: build/librl.so.1 build/rlctl build/rld
+check-exports: build/librl.so.1 build/rlctl build/rl-replay build/rld
 	@nm -D --defined-only $< | awk '$$3 !~ /^RL_0/ { sub(/@.*/, "", $$3); print $$3 }' | sort >build/exports
 	@sed -n 's/^\t\t\(rl_[a-z_]*\);/\1/p' libshm/api/librl.map | sort | diff - build/exports
 	@sed -n 's/^ \(rl_[a-z_]*\)@.*/\1/p' debian/librl1.symbols | sort | diff - build/exports
 	@! nm -D --undefined-only $< | awk '{ sub(/@.*/, "", $$2); print $$2 }' | grep -Ex '(__)?($(FORBIDDEN))(_chk)?'
-	@! nm -D --undefined-only build/rlctl build/rld | grep -Ew 'getenv|environ'
+	@! nm -D --undefined-only build/rlctl build/rl-replay build/rld | grep -Ew 'getenv|environ'
 
 mutants: $(CHECK_BUILDS)
 	@tests/support/run.sh $(foreach n,0 1 2 3,'tests/mutants/run.sh $(n) 4')
@@ -629,6 +643,7 @@ EXAMPLES := $(filter-out examples/demo.sh examples/demo-cluster.sh,$(call files,
 # mode, source, destination
 INSTALLED := \
 	755,build/rlctl,$(BINDIR)/rlctl \
+	755,build/rl-replay,$(BINDIR)/rl-replay \
 	755,build/rld,$(SBINDIR)/rld \
 	644,build/librl.a,$(LIBDIR)/librl.a \
 	644,build/librl.so.1,$(LIBDIR)/librl.so.$(VERSION) \
@@ -637,7 +652,7 @@ INSTALLED := \
 	$(foreach m,$(MAN),644,$(m),$(MANDIR)/man$(subst .,,$(suffix $(m)))/$(notdir $(m))) \
 	644,build/completion.bash,$(DATADIR)/bash-completion/completions/rlctl \
 	644,build/completion.zsh,$(ZSHDIR)/_rlctl \
-	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish tcc \
+	644,build/completion.fish,$(DATADIR)/fish/vendor_completions.d/rlctl.fish \
 	644,build/rld.service,$(UNITDIR)/rld.service \
 	644,build/rld@.service,$(UNITDIR)/rld@.service \
 	644,systemd/rld-metrics.socket,$(UNITDIR)/rld-metrics.socket \
@@ -657,6 +672,8 @@ INSTALLED := \
 LINKED := \
 	$(LIBDIR)/librl.so.1,librl.so.$(VERSION) \
 	$(LIBDIR)/librl.so,librl.so.1 \
+	$(DATADIR)/bash-completion/completions/rl-replay,rlctl \
+	$(DATADIR)/fish/vendor_completions.d/rl-replay.fish,rlctl.fish \
 	$(ALIASES:%=$(MANDIR)/man3/%.3)
 
 build/rl.pc: rl.pc.in FORCE

@@ -58,7 +58,7 @@ run_verb(const struct context *context)
 static int
 run(int argc, char **argv)
 {
-	struct context context = {.verbs = verbs};
+	struct context context = {.verbs = verbs, .globals = global_options};
 
 	if (!options_parse(&context, argc, argv))
 		return EXIT_TROUBLE;

@@ -46,9 +46,10 @@ struct command {
 
 /* The options of the command line. */
 struct context {
-	const struct command *verbs;     /* all there are; ends with a NULL name */
-	const struct command *command;   /* NULL until the verb is known */
-	const char *values[OPTIONS_MAX]; /* the last of each */
+	const struct command *verbs;          /* all there are; ends with a NULL name; NULL: none */
+	const struct command *command;        /* NULL until the verb is known */
+	const struct command_option *globals; /* those of every verb */
+	const char *values[OPTIONS_MAX];      /* the last of each */
 	struct option_use {
 		int option; /* its place in `values` */
 		const char *value;
@@ -56,9 +57,11 @@ struct context {
 	int use_count;
 	int operand_count;
 	char **operands;
+	char **words; /* the verb, all options, and the operands; ends with NULL */
 };
 
 extern const struct command_option global_options[];
+extern const struct command_option *const tool_options; /* those that name no segment */
 extern const struct command_option no_options[];
 
 /* The verb of that name, of all or of those below the verb `of`; NULL after a message. */

@@ -2,6 +2,7 @@
 
 #include "base/complain.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ complain(const char *format, ...)
 	va_end(arguments);
 	if (text)
 		make_plain(text);
-	fprintf(stderr, "rlctl: %s\n", text ? text : "out of memory");
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, text ? text : "out of memory");
 	free(text);
 }
 

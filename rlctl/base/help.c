@@ -55,6 +55,17 @@ help_command(const struct command *command)
 }
 
 void
+help_program(const struct context *context)
+{
+	const struct command *program = context->command;
+
+	printf("usage: %s %s\n\n%s: %s\n", program->name, program->synopsis, program->name,
+	       program->summary);
+	print_options("options", program->options);
+	print_options("other options", context->globals);
+}
+
+void
 help_all(const struct command *verbs)
 {
 	puts("usage: rlctl [OPTION...] VERB [ARGUMENT...]\n\nverbs:");

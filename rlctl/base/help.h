@@ -7,4 +7,7 @@
 void help_all(const struct command *verbs);
 void help_command(const struct command *command);
 
+/* Of a program that has no verbs, and is one command. */
+void help_program(const struct context *context);
+
 #endif

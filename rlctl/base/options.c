@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
 #include <assert.h>
+#include <errno.h>
 #include <getopt.h>
 #include <rl_admin.h>
 #include <stdlib.h>
@@ -18,11 +19,14 @@
 
 const struct command_option global_options[] = {
 	{"segment", 's', "NAME", "the segment (default: $RL_SEGMENT, rl.json's, or the only one)"},
+	/* tool_options begin here */
 	{"json", 'j', NULL, "write JSON"},
 	{"help", 'h', NULL, "explain, and do nothing else"},
 	{"version", 'V', NULL, "print the version, and do nothing else"},
 	{0},
 };
+
+const struct command_option *const tool_options = global_options + 1;
 
 const struct command_option no_options[] = {{0}};
 
@@ -47,7 +51,7 @@ static void
 set_gather(struct option_set *set, const struct context *context)
 {
 	memset(set, 0, sizeof(*set));
-	set_append(set, global_options);
+	set_append(set, context->globals);
 	if (context->command)
 		set_append(set, context->command->options);
 }
@@ -95,7 +99,8 @@ complain_unknown_long(const struct option_set *set, const char *word)
 	if (near)
 		complain("unknown option '%s'; did you mean '--%s'?", word, near);
 	else
-		complain("unknown option '%s'; see 'rlctl help'", word);
+		complain("unknown option '%s'; see '%s --help'", word,
+		         program_invocation_short_name);
 }
 
 /* `answer` is '?' or ':' from getopt_long(), which has left the details in globals. */
@@ -107,7 +112,8 @@ complain_option(const struct option_set *set, int answer, const char *word)
 	if (optopt == 0)
 		complain_unknown_long(set, word);
 	else if (index < 0)
-		complain("unknown option '-%c'; see 'rlctl help'", optopt);
+		complain("unknown option '-%c'; see '%s --help'", optopt,
+		         program_invocation_short_name);
 	else if (answer == ':')
 		complain("option '--%s' needs %s", set->option[index]->name,
 		         set->option[index]->argument);
@@ -170,26 +176,50 @@ take_renamed(struct context *context, char *word)
 	*--context->operands = word;
 }
 
-bool
-options_parse(struct context *context, int argc, char **argv)
+/* Options and operands of the command that argv begins with. */
+static bool
+take_words(struct context *context, int argc, char **argv)
 {
-	char *word;
-	int verb;
-
 	if (!take_options(context, argc, argv))
 		return false;
-	verb = optind;
-	if (verb >= argc)
-		return true;
-	word = argv[verb];
+	context->operands = argv + optind;
+	context->operand_count = argc - optind;
+	return true;
+}
+
+/* The verb's word, in front of the options that stand before it. */
+static void
+put_first(struct context *context, char **argv, int verb)
+{
+	char *word = argv[verb];
+
+	memmove(argv + 2, argv + 1, (size_t)(verb - 1) * sizeof(*argv));
+	context->words = argv + 1;
+	context->words[0] = word;
+}
+
+static bool
+take_verb(struct context *context, int argc, char **argv, int verb)
+{
+	char *word = argv[verb];
+
 	context->command = verb_need(context->verbs, word);
-	if (!context->command || !take_options(context, argc - verb, argv + verb))
+	if (!context->command || !take_words(context, argc - verb, argv + verb))
 		return false;
-	context->operands = argv + verb + optind;
-	context->operand_count = argc - verb - optind;
+	put_first(context, argv, verb);
 	if (is_renamed(word))
 		take_renamed(context, word);
 	return true;
+}
+
+bool
+options_parse(struct context *context, int argc, char **argv)
+{
+	if (context->command)
+		return take_words(context, argc, argv);
+	if (!take_options(context, argc, argv))
+		return false;
+	return optind >= argc || take_verb(context, argc, argv, optind);
 }
 
 /* Its place in context->values. */

@@ -135,5 +135,11 @@ completion_bash(const struct command *verbs)
 	puts("\tfi\n\t;;\n\tesac\n"
 	     "\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
 	     "}\n"
-	     "complete -F _rlctl rlctl");
+	     "complete -F _rlctl rlctl\n\n"
+	     "_rl_replay() {\n"
+	     "\tCOMP_WORDS=(rlctl replay \"${COMP_WORDS[@]:1}\")\n"
+	     "\tCOMP_CWORD=$((COMP_CWORD + 1))\n"
+	     "\t_rlctl\n"
+	     "}\n"
+	     "complete -F _rl_replay rl-replay");
 }

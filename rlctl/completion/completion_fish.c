@@ -105,4 +105,5 @@ completion_fish(const struct command *verbs)
 		print_option("", option, verbs);
 	for (const struct command *command = verbs; command->name; command++)
 		print_verb(command, verbs);
+	puts("\ncomplete -c rl-replay -w 'rlctl replay'");
 }

@@ -111,14 +111,19 @@ print_case(const struct command *command)
 void
 completion_zsh(const struct command *verbs)
 {
-	puts("#compdef rlctl\n"
+	puts("#compdef rlctl rl-replay\n"
 	     "# Completion of rlctl for zsh, made by 'rlctl completion zsh'.\n\n"
 	     "_rlctl_segments() {\n\tlocal -a found\n\tfound=(${(f)\"$(" LIST_SEGMENTS ")\"})\n"
 	     "\tcompadd -a found\n}\n\n" ZSH_LIST("rules", LIST_RULES)
 	             ZSH_LIST("patterns", LIST_PATTERNS) ZSH_LIST("paths", LIST_PATHS));
 	print_verbs(verbs);
 	fputs("_rlctl() {\n\tlocal curcontext=$curcontext state line rlctl_segment\n"
-	      "\ttypeset -A opt_args\n\t_arguments -s -C",
+	      "\ttypeset -A opt_args\n"
+	      "\tif [[ $service == rl-replay ]]; then\n"
+	      "\t\twords=(rlctl replay \"${(@)words[2,-1]}\")\n"
+	      "\t\t(( CURRENT++ ))\n"
+	      "\tfi\n"
+	      "\t_arguments -s -C",
 	      stdout);
 	print_options(global_options);
 	puts(" \\\n\t\t'1:verb:_rlctl_verbs' '*::argument:->argument'\n"
@@ -129,5 +134,5 @@ completion_zsh(const struct command *verbs)
 		print_case(command);
 	puts("\tesac\n}\n\n"
 	     "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n\t_rlctl \"$@\"\nelse\n"
-	     "\tcompdef _rlctl rlctl\nfi");
+	     "\tcompdef _rlctl rlctl rl-replay\nfi");
 }

@@ -24,7 +24,7 @@ read_algorithm(const struct context *context, enum rl_algorithm *algorithm)
 	*algorithm = RL_SLIDING_WINDOW;
 	if (!name || algorithm_find(name, algorithm))
 		return true;
-	complain("--algorithm: unknown algorithm '%s'; see 'rlctl help replay'", name);
+	complain("--algorithm: unknown algorithm '%s'; see 'rl-replay --help'", name);
 	return false;
 }
 
@@ -44,7 +44,7 @@ window_read(const struct context *context, uint64_t *window_ns)
 	const char *text = option_value(context, "window"), *why;
 
 	if (!text) {
-		complain("replay: --window is missing");
+		complain("--window is missing");
 		return false;
 	}
 	why = calendar_refuse(text);
@@ -99,7 +99,7 @@ put_capacity(const struct context *context, enum rl_algorithm algorithm, json_t 
 	uint64_t capacity;
 
 	if (!text) {
-		complain("replay: --capacity is missing, or --limit, or --rule");
+		complain("--capacity is missing, or --limit, or --rule");
 		return false;
 	}
 	if (!number_need("--capacity", text, 1, RL_CAPACITY_MAX, &capacity))
@@ -369,7 +369,7 @@ can_be_replayed(const struct candidate *candidate)
 
 	for (size_t i = 0; i < config_limit_count(rule); i++)
 		if (config_limit(rule, i)->algorithm == RL_IN_FLIGHT) {
-			complain("replay: %s: how long a request is in flight is not recorded",
+			complain("%s: how long a request is in flight is not recorded",
 			         candidate->label);
 			return false;
 		}

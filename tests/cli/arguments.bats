@@ -186,7 +186,7 @@ replay_trouble() {
 		# shellcheck disable=SC2086
 		rlctl_full $args
 		exits 2
-		[ "$output" = 'rlctl: stdout: No space left on device' ]
+		[[ $output =~ ^(rlctl|rl-replay)': stdout: No space left on device'$ ]]
 	done
 }
 
@@ -202,7 +202,7 @@ replay_trouble() {
 # One line, without what a terminal would obey.
 complains_plainly() {
 	exits 2
-	[[ $stderr == rlctl:* && $stderr != *[[:cntrl:]]* ]] || fail_with 'not one plain line'
+	[[ $stderr =~ ^(rlctl|rl-replay): && $stderr != *[[:cntrl:]]* ]] || fail_with 'not one plain line'
 }
 
 @test "what was typed cannot steer a terminal, nor begin another line" {

@@ -80,7 +80,7 @@ are() {
 # A trouble is told on stderr, by its name, and nothing is written to stdout.
 in_trouble() {
 	exits 2
-	complains 'rlctl: '
+	[[ $stderr =~ ^(rlctl|rl-replay):' ' ]] || fail_with 'stderr does not begin with the name of the program'
 	complains "$1"
 	[ -z "$output" ] || fail_with 'stdout is not empty'
 }

@@ -30,7 +30,7 @@ options_of() {
 # What bash proposes for the words of a command line, the last one being completed.
 bash_proposes() {
 	bash -c 'eval "$(rlctl completion bash)"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-		_rlctl; printf "%s\n" "${COMPREPLY[@]}"' - "$@" | sort | paste -sd' '
+		"$(complete -p "$1" | sed "s/.* -F \([^ ]*\) .*/\1/")"; printf "%s\n" "${COMPREPLY[@]}"' - "$@" | sort | paste -sd' '
 }
 
 fish_proposes() {
@@ -65,6 +65,8 @@ fish_proposes() {
 	[ "$(bash_proposes rlctl -s "$segment" get login '')" = '' ]
 	[ "$(bash_proposes rlctl replay -a le)" = leaky_bucket ]
 	[ "$(bash_proposes rlctl replay -f co)" = 'combined common' ]
+	[ "$(bash_proposes rl-replay --su)" = --suggest ]
+	[ "$(bash_proposes rl-replay -f co)" = 'combined common' ]
 	[ "$(bash_proposes rlctl -s "$segment" config uns)" = unset ]
 	export RL_CONFIG=$config
 	[ "$(bash_proposes rlctl config set /rules/o)" = \
@@ -96,6 +98,8 @@ fish_proposes() {
 	[ "$(fish_proposes 'rlctl restore my')" = my.dump ]
 	[ "$(fish_proposes "rlctl -s $segment get login ")" = '' ]
 	[ "$(fish_proposes 'rlctl replay -a le')" = leaky_bucket ]
+	[ "$(fish_proposes 'rl-replay --su')" = --suggest ]
+	[ "$(fish_proposes 'rl-replay -a le')" = leaky_bucket ]
 	[ "$(fish_proposes 'rlctl config uns')" = unset ]
 	[ "$(fish_proposes "rlctl config -c $config set /rules/one/l")" = /rules/one/limit ]
 	[ "$(RL_CONFIG=$config fish_proposes "rlctl config set /rules/several/limits/1/l")" = \
@@ -128,6 +132,7 @@ fish_proposes() {
 	completes "rlctl -s $segment list --rule ap" "rlctl -s $segment list --rule api"
 	completes "rlctl --segment ${segment%?}" "rlctl --segment $segment"
 	completes 'rlctl replay -a lea' 'rlctl replay -a leaky_bucket'
+	completes 'rl-replay -a lea' 'rl-replay -a leaky_bucket'
 	completes "rlctl config --config $config set /rules/se" \
 		"rlctl config --config $config set /rules/several/limits"
 	for verb in $verbs; do

@@ -4,6 +4,8 @@
 load common
 
 page=$BATS_TEST_DIRNAME/../../man/rlctl.1
+replay=$(dirname "$RLCTL")/rl-replay
+page_of_replay=$BATS_TEST_DIRNAME/../../man/rl-replay.1
 
 # Options of a verb, as "-s --segment" or "--hard".
 options_of_verb() {
@@ -24,7 +26,7 @@ options_in_page() {
 }
 
 @test "manual: mandoc finds nothing wrong with it" {
-	run mandoc -T lint -W style "$page"
+	run mandoc -T lint -W style "$page" "$page_of_replay"
 	[ -z "$(grep -vE 'referenced manual not found|outdated mandoc.db' <<<"$output")" ]
 	mandoc -T utf8 "$page" | grep -q 'see and steer live rate limits'
 }
@@ -45,9 +47,18 @@ options_in_page() {
 @test "manual: every option of --help, with its letter, and no other" {
 	[ -n "$(options_of_all)" ]
 	diff <(options_of_all) <(options_in_page '^\.Sh OPTIONS$')
-	for verb in $(sed -n 's/^\.Ss \([a-z]*\).*/\1/p' "$page"); do
+	for verb in $(sed -n 's/^\.Ss \([a-z]*\).*/\1/p' "$page" | grep -vx replay); do
 		diff <(options_of_verb "$verb") <(options_in_page "^\.Ss $verb\( \|\$\)") ||
 			fail_with "options of $verb differ"
 	done
 	[ "$(options_of_verb list | wc -l)" -eq 13 ]
+}
+
+@test "manual: a replay has the options of its program, with their letters, and no other" {
+	forms='s/^  (-.), (--[a-z-]+).*/\1 \2/p; s/^      (--[a-z-]+).*/\1/p'
+	"$replay" --help | sed -nE "$forms" | sort >"$BATS_TEST_TMPDIR/helped"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/helped")" -gt 20 ]
+	page=$page_of_replay
+	options_in_page '^\.Sh OPTIONS$' | diff "$BATS_TEST_TMPDIR/helped" -
+	"$RLCTL" replay --help | sed -nE "$forms" | grep -v -- --segment | sort | diff "$BATS_TEST_TMPDIR/helped" -
 }

@@ -206,7 +206,7 @@ replay() {
 @test "unreadable lines: five are told, all are counted, none stops it" {
 	replay '1 a\nx\nx\nx\nx\nx\nx\nx\n2 b\n' -c 1 -w 1s
 	has requests=2 unreadable=7
-	[ "$(grep -c '^rlctl: stdin:[2-6]: ' <<<"$stderr")" -eq 5 ]
+	[ "$(grep -c '^rl-replay: stdin:[2-6]: ' <<<"$stderr")" -eq 5 ]
 	[ "$(grep -c '' <<<"$stderr")" -eq 7 ]
 	complains '7 unreadable lines in all'
 	complains '2 of 9 lines could be judged'

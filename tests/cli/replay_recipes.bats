@@ -6,7 +6,7 @@ load common
 setup() {
 	cd "$BATS_TEST_TMPDIR"
 	mkdir bin
-	ln -s "$(realpath "$RLCTL")" bin/rlctl
+	ln -s "$(dirname "$(realpath "$RLCTL")")"/{rlctl,rl-replay} bin/
 	PATH=$PWD/bin:$PATH
 	seq 0 299 | awk '{ printf "192.0.2.%d - - [22/Nov/2026:10:00:%02d +0000] \"POST /login HTTP/1.1\" 401 5 \"-\" \"curl\"\n",
 		$1 % 3, $1 / 5 }' >all
@@ -26,8 +26,7 @@ setup() {
 }
 
 recipes() {
-	mandoc -T ascii -O width=200 "$top/man/rlctl.1" | col -bx | sed -n '/^ *replay FILE/,/^ *config check/p' |
-		sed -n 's/^ *\$ \(.*rlctl replay\)/\1/p'
+	mandoc -T ascii -O width=200 "$top/man/rl-replay.1" | col -bx | sed -n 's/^ *\$ \(.*rl-replay\)/\1/p'
 }
 
 @test "the recipes of the manual run as written" {
@@ -36,7 +35,7 @@ recipes() {
 		run --separate-stderr bash -c "$recipe"
 		exits 0
 		[ -n "$output" ] || fail_with "$recipe"
-		[ -z "$stderr" ] || [[ $stderr == 'rlctl: warning: '* ]] || fail_with "$recipe"
+		[ -z "$stderr" ] || [[ $stderr == 'rl-replay: warning: '* ]] || fail_with "$recipe"
 	done < <(recipes)
 	rlctl replay --limit 20/min access.log*
 	says_line 'requests      300'
@@ -46,13 +45,9 @@ recipes() {
 	says_line 'denied        2'
 }
 
-@test "the manual has each option, and each format" {
-	page=$(mandoc -T ascii -O width=200 "$top/man/rlctl.1" | col -bx | sed -n '/^ *replay FILE/,/^ *config check/p')
-	for option in $("$RLCTL" help replay | sed -n '/^options of replay/,/^$/p;' | grep -o -- '--[a-z-]*'); do
-		grep -q -- "$option" <<<"$page" || fail_with "$option is not in the manual"
-	done
-	[ "$("$RLCTL" help replay | grep -c -- '--')" -gt 20 ]
-	for format in $("$RLCTL" help replay | sed -n 's/.*--format \([a-z0-9|]*\).*/\1/p' | tr '|' ' '); do
+@test "the manual has each format" {
+	page=$(mandoc -T ascii -O width=200 "$top/man/rl-replay.1" | col -bx)
+	for format in $(bin/rl-replay --help | sed -n 's/.*--format \([a-z0-9|]*\).*/\1/p' | tr '|' ' '); do
 		grep -qw "$format" <<<"$page" || fail_with "$format is not in the manual"
 	done
 }
@@ -69,4 +64,23 @@ recipes() {
 	conforms replay
 	output='{"requests": 1}'
 	! conforms replay 2>/dev/null
+}
+
+@test "a replay asks for no segment, and rlctl runs the program that is beside it" {
+	run --separate-stderr env -i "$PWD/bin/rl-replay" --limit 20/min access.log
+	exits 0
+	says_line 'denied        180'
+	same=$output
+	rlctl replay --limit 20/min access.log
+	[ "$output" = "$same" ]
+	rlctl --json replay --limit 20/min -- access.log # options on either side of the verb, and their end
+	exits 0
+	[ "$(jq .denied <<<"$output")" = 180 ]
+	run --separate-stderr bin/rl-replay --segment web --limit 20/min access.log
+	exits 2
+	[ "$stderr" = "rl-replay: unknown option '--segment'; see 'rl-replay --help'" ]
+	cp "$(realpath "$RLCTL")" alone
+	run --separate-stderr ./alone replay --limit 20/min access.log
+	exits 2
+	[ "$stderr" = "alone: $PWD/rl-replay: No such file or directory; it comes with rlctl, and belongs beside it" ]
 }

@@ -33,6 +33,8 @@ bool __wrap_interrupt_sleep(uint64_t ns);
 int __wrap_run_top(const struct context *context);
 int __wrap_run_dump(const struct context *context);
 int __wrap_run_upgrade(const struct context *context);
+int __wrap_run_replay(const struct context *context);
+int replay_run(const struct context *context);
 bool __wrap_change_lock(const struct context *context, unsigned wait_ms, struct locked_file *file);
 int __wrap_execvp(const char *file, char *const *argv);
 
@@ -102,6 +104,13 @@ __wrap_run_upgrade(const struct context *context)
 {
 	(void)context;
 	return 0;
+}
+
+/* A replay is a program of its own, and here it is within. */
+int
+__wrap_run_replay(const struct context *context)
+{
+	return replay_run(context);
 }
 
 bool

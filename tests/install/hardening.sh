@@ -77,14 +77,14 @@ given() {
 copy_to "$other"
 make_in "$other" install DESTDIR="$work/root" PREFIX=/usr
 here=$(built_alike)
-for file in librl.a librl.so.1 rlctl rld; do
+for file in librl.a librl.so.1 rlctl rl-replay rld; do
 	cmp "$here/$file" "$other/build/$file" || fail "$file depends on where it was built"
 done
 ! grep -raF "$work" "$work/root" || fail 'what is installed says where it was built'
-for file in bin/rlctl sbin/rld lib/librl.so.1; do
+for file in bin/rlctl bin/rl-replay sbin/rld lib/librl.so.1; do
 	is_hardened "$work/root/usr/$file"
 done
-for file in bin/rlctl sbin/rld; do
+for file in bin/rlctl bin/rl-replay sbin/rld; do
 	shows "$work/root/usr/$file" '\(FLAGS_1\).*PIE' -d
 done
 has_control_flow_protection "$other"

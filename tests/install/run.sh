@@ -96,14 +96,15 @@ is_refused
 version=$(PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config --modversion rl)
 [ "$(readlink -f "$prefix/lib/librl.so")" = "$(readlink -f "$prefix/lib/librl.so.$version")" ] || fail 'symbolic links'
 "$prefix/bin/rlctl" --version | grep -F "$version" >/dev/null || fail 'rlctl --version'
+printf '%s\n' '0 alice' '1 alice' | "$prefix/bin/rlctl" replay --limit 1/min - 2>/dev/null | grep -qx 'denied  *1' || fail 'rl-replay beside rlctl'
 "$prefix/sbin/rld" --version | grep -F "$version" >/dev/null || fail 'rld --version'
 grep -q '^ExecStart=/opt/rl/sbin/rld ' "$prefix/lib/systemd/system/rld.service" || fail 'ExecStart'
 grep -q '^ExecReload=/opt/rl/bin/rlctl ' "$prefix/lib/systemd/system/rld@.service" || fail 'ExecReload'
 "$prefix/bin/rlctl" config check -c "$prefix/share/doc/rl/examples/rl.json" || fail 'the example configuration'
-for page in rl.7 rl.3 rl_check.3 rl_check_item.3 rl.json.5 rld.8 rlctl.1; do
+for page in rl.7 rl.3 rl_check.3 rl_check_item.3 rl.json.5 rld.8 rlctl.1 rl-replay.1; do
 	mandoc -T utf8 "$prefix/share/man/man${page##*.}/$page" >/dev/null || fail "no page $page"
 done
-bash -n "$prefix/share/bash-completion/completions/rlctl" || fail 'completion for bash'
+bash -n "$prefix/share/bash-completion/completions/rl-replay" || fail 'completion for bash'
 
 run_make uninstall
 tree | diff "$root.before" - || fail 'uninstall did not leave things as they were'

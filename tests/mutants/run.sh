@@ -64,14 +64,26 @@ link_rld() {
 		-lhiredis -lssl -lcrypto
 }
 
-# link_rlctl: a tool in which the mutant is in $file's place.
+# link_rlctl: the tools, with the mutant in $file's place.
 link_rlctl() {
-	local object objects=()
+	local object objects=() libs=(build/libconfig.a build/librl.a -ljansson)
+	case $file in
+	rlctl/replay/cmd_replay.c) ;;
+	rlctl/replay/*)
+		for object in rlctl/replay/*.c rlctl/config/version_config.c; do
+			[[ $object == "$file" || $object == */cmd_replay.c ]] || objects+=("build/o/${object%.c}.o")
+		done
+		cp build/rlctl "$work/rlctl"
+		gcc -o "$work/rl-replay" "${objects[@]}" "$work/mutant.o" build/libbase.a "${libs[@]}" -lz -lzstd -llzma
+		return
+		;;
+	esac
 	for object in rlctl/*.c rlctl/*/*.c rld/store/*.c rld/cluster/{secret,script,rules,seal,order}.c; do
-		[[ $object == "$file" ]] || objects+=("build/o/${object%.c}.o")
+		[[ $object == "$file" || $object == rlctl/replay/* && $object != */cmd_replay.c && $object != */replay_options.c ]] ||
+			objects+=("build/o/${object%.c}.o")
 	done
-	gcc -o "$work/rlctl" "${objects[@]}" "$work/mutant.o" build/libconfig.a build/librl.a \
-		-ljansson -lncursesw -ltinfo -lz -lzstd -llzma -lhiredis -lssl -lcrypto
+	cp build/rl-replay "$work/rl-replay"
+	gcc -o "$work/rlctl" "${objects[@]}" "$work/mutant.o" "${libs[@]}" -lncursesw -ltinfo -lhiredis -lssl -lcrypto
 }
 
 # survives: build the mutant and run $test on it.
