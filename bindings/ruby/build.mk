@@ -46,9 +46,9 @@ peers-ruby: build-ruby
 
 # The gem has librl's own sources, and builds them where no librl is installed.
 RUBY_GEM := build/ruby-gem
-$(RUBY_GEM)/rl-$(VERSION).gem: $(RUBY_C) $(RUBY_RB) $(RUBY_DIR)/rl.gemspec $(LIB_SRC)
+$(RUBY_GEM)/rl-$(VERSION).gem: $(RUBY_C) $(RUBY_RB) $(RUBY_DIR)/sig/rl.rbs $(RUBY_DIR)/rl.gemspec $(LIB_SRC)
 	@rm -rf $(RUBY_GEM) && mkdir -p $(RUBY_GEM)/rl
-	@cp -r $(RUBY_DIR)/lib $(RUBY_DIR)/ext $(RUBY_DIR)/rl.gemspec $(RUBY_DIR)/README.md bindings/common LICENSE $(RUBY_GEM)
+	@cp -r $(RUBY_DIR)/lib $(RUBY_DIR)/ext $(RUBY_DIR)/sig $(RUBY_DIR)/rl.gemspec $(RUBY_DIR)/README.md bindings/common LICENSE $(RUBY_GEM)
 	@cp -r include libshm $(RUBY_GEM)/rl
 	@echo $(VERSION) >$(RUBY_GEM)/VERSION
 	@cd $(RUBY_GEM) && gem build --quiet rl.gemspec >gem.log 2>&1 || { cat gem.log; exit 1; }
@@ -56,7 +56,7 @@ $(RUBY_GEM)/rl-$(VERSION).gem: $(RUBY_C) $(RUBY_RB) $(RUBY_DIR)/rl.gemspec $(LIB
 # The same built, for machines of this kind without a compiler, and this Ruby.
 gem-ruby: $(RUBY_GEM)/rl-$(VERSION).gem
 	@rm -rf $(RUBY_GEM)/built && mkdir -p $(RUBY_GEM)/built/o
-	@cp -r $(addprefix $(RUBY_GEM)/,lib ext common rl rl.gemspec README.md LICENSE VERSION) $(RUBY_GEM)/built
+	@cp -r $(addprefix $(RUBY_GEM)/,lib ext sig common rl rl.gemspec README.md LICENSE VERSION) $(RUBY_GEM)/built
 	@cd $(RUBY_GEM)/built/o && $(RUBY) ../ext/extconf.rb >log && $(MAKE) -s >>log && strip rl_ext.so && mv rl_ext.so ../lib/rl/
 	@cd $(RUBY_GEM)/built && gem build --quiet rl.gemspec >gem.log 2>&1 || { cat gem.log; exit 1; }
 	@mv $(RUBY_GEM)/built/rl-$(VERSION)-*.gem $(RUBY_GEM)/ && rm -rf $(RUBY_GEM)/built

@@ -19,6 +19,7 @@ GEM_HOME=$home GEM_PATH=$home ruby -e '
 	require "rl"
 	rule = RL.open(ARGV[0], keys: 100).rule("login", "2/h")
 	abort "not two of three" unless Array.new(3) { rule.allow?("alice") } == [true, true, false]
+	abort "no signatures" unless File.exist?(File.join(Gem.loaded_specs["rl"].full_gem_path, "sig/rl.rbs"))
 	abort "not the gem" unless $LOADED_FEATURES.grep(/rl_ext/).first.start_with?(ENV["GEM_HOME"])
 ' "$name"
 build/rlctl --segment "$name" get login alice | grep '2' >/dev/null
