@@ -3,6 +3,12 @@
 # there is none. RL_INCLUDE and RL_LIBRARY name headers and a library that are not installed.
 require "mkmf"
 
+# Elsewhere there is nothing to build: rl/off says so when a segment is opened.
+unless RbConfig::CONFIG["host_os"].include?("linux")
+  File.write("Makefile", dummy_makefile(__dir__).join)
+  exit
+end
+
 here = __dir__
 $CFLAGS << " -std=gnu11 -fvisibility=hidden #{ENV['RL_CFLAGS']}"
 $LDFLAGS << " #{ENV['RL_LDFLAGS']}"

@@ -4,6 +4,13 @@
 module RL
   # A segment that this process has open. Most of it is in C.
   class Segment
+    # A segment is of the main Ractor, as its rules and results are: one handle at a time is looked at.
+    def self.new(...)
+      return super if Ractor.current == Ractor.main
+
+      raise Ractor::UnsafeError, "rl: a segment is opened and asked in the main Ractor alone. Remedy: processes or threads"
+    end
+
     # The rule of that name: defined by `limit` ("5/min") or fields as in rl.json(5), or, without any, as
     # somebody else has defined or configured it.
     def rule(name, limit = nil, limits: nil, keep: false, **fields)
