@@ -10,6 +10,7 @@ const struct command_option config_command_options[] = {
 	{"dry-run", 0, NULL,
          "edit, set, unset, undo, reload: say what would change, and change nothing"},
 	{"create", 0, NULL, "set: make a rule that is not there"},
+	{"to", 0, "N", "undo: the version to go back to, as 'config history' numbers them"},
 	{0},
 };
 

@@ -40,11 +40,11 @@ read_history(const char *path, struct history *history)
 }
 
 static const struct version *
-find_number(const struct history *history, const char *text)
+find_number(const struct history *history, const char *what, const char *text)
 {
 	uint64_t number;
 
-	if (!number_need("N", text, 1, UINT32_MAX, &number))
+	if (!number_need(what, text, 1, UINT32_MAX, &number))
 		return NULL;
 	for (size_t i = 0; i < history->count; i++)
 		if (history->at[i].number == number)
@@ -56,7 +56,7 @@ find_number(const struct history *history, const char *text)
 static int
 print_version(const char *path, const struct history *history, const char *number)
 {
-	const struct version *version = find_number(history, number);
+	const struct version *version = find_number(history, "N", number);
 	char *text = NULL;
 	size_t len;
 	int error = version ? history_text(path, version, &text, &len) : 0;
@@ -219,6 +219,7 @@ int
 config_undo(const struct context *context)
 {
 	const struct version *version = NULL;
+	const char *to = option_value(context, "to");
 	struct locked_file file;
 	struct history history;
 	int status = EXIT_TROUBLE;
@@ -226,11 +227,10 @@ config_undo(const struct context *context)
 	if (!change_lock(context, LOCK_WAIT_MS, &file))
 		return EXIT_TROUBLE;
 	if (read_history(file.path, &history)) {
-		version = context->operand_count > 0 ? find_number(&history, context->operands[0])
-		                                     : find_other(&file, &history);
+		version = to ? find_number(&history, "--to", to) : find_other(&file, &history);
 		if (version)
 			status = take_back(context, &file, version);
-		else if (context->operand_count == 0)
+		else if (!to)
 			status = EXIT_NO;
 		history_free(&history);
 	}

@@ -690,11 +690,15 @@ algorithm_words() {
 	unchanged
 	rlctl config undo # and a second one takes back the first
 	cmp "$file" "$BATS_TEST_TMPDIR/second"
-	rlctl config undo 1
+	rlctl config undo --to 1 --dry-run
+	exits 0
+	cmp "$file" "$BATS_TEST_TMPDIR/second"
+	rlctl config undo --to 1
 	unchanged
 	for number in 99 0 x; do
-		rlctl config undo $number
+		rlctl config undo --to $number
 		in_trouble "$number"
+		[[ $number == 99 ]] || complains '--to'
 		rlctl config history $number
 		in_trouble "$number"
 	done
@@ -705,9 +709,15 @@ algorithm_words() {
 	"$FILL" "$segment" other 5 60000 1 a=1
 	rlctl config reload
 	rlctl config set /rules/login/limit 7/min
+	rlctl config set /rules/login/limit 8/min
 	on status
-	says ' 7 per 1m'
-	rlctl config undo
+	says ' 8 per 1m'
+	rlctl config undo --to 1 --dry-run # over both, in the words of set
+	exits 0
+	says 'capacity 100, was 8'
+	on status
+	says ' 8 per 1m'
+	rlctl config undo --to 1
 	on status
 	says ' 100 per 1m'
 	printf '{' >"$BATS_TEST_TMPDIR/.rl.json.history/000099-1-0"
