@@ -49,7 +49,9 @@
  * RateLimit are draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4; the
  * draft is not an RFC yet, and names of parameters may still change. Strings, integers, byte
  * sequences and lists are those of structured fields, RFC 9651, sections 3 and 4.1. The older
- * X-RateLimit fields have no specification, nor has X-Forwarded-For. Forwarded is RFC 7239.
+ * X-RateLimit fields have no specification, nor has X-Forwarded-For. Forwarded is RFC 7239,
+ * problems are RFC 9457. The draft has no field for a partition of its own, nor for what a request
+ * has cost, and so has rl.
  */
 
 #include <rl.h>
@@ -156,6 +158,29 @@ struct rl_http_triple {
  */
 int rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset, uint64_t now_ns,
                         struct rl_http_triple *to);
+
+/*
+ * The body of an answer that refuses a request: a problem of RFC 9457, in JSON. Its type, by the
+ * draft's section 5, says what kind of refusal it is:
+ *
+ *	quota-exceeded               a limit was used up, or the request costs more than it admits
+ *	abnormal-usage-detected      the key is banned
+ *	temporary-reduced-capacity   RL_UNDECIDED, or no result: nothing could be decided
+ */
+#define RL_HTTP_PROBLEM_TYPE "application/problem+json"
+#define RL_HTTP_PROBLEM_SIZE 512 /* holds any whose policy is the name of a rule, NUL */
+
+struct rl_http_problem {
+	unsigned status;                /* of the answer, 100..599 */
+	const char *policy;             /* the rule that denied; NULL: none is told */
+	const struct rl_result *result; /* its; NULL: there is none */
+};
+
+/*
+ * The JSON of `problem`, one line without an end. -EINVAL: a status out of range, a policy with
+ * another character than a name of a policy may have, an unknown verdict, or no `problem`.
+ */
+ssize_t rl_http_problem(const struct rl_http_problem *problem, char *to, size_t size);
 
 /*
  * The client behind proxies.

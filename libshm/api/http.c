@@ -275,3 +275,81 @@ rl_http_x_ratelimit(const struct rl_result *result, enum rl_http_reset reset, ui
 		             seconds_at(reset == RL_HTTP_RESET_UNIX ? now_ns : 0, wait_ns));
 	return 1;
 }
+
+struct kind {
+	const char *type, *title, *detail;
+};
+
+static struct kind
+kind_of(const struct rl_result *r)
+{
+	static const struct kind undecided = {"temporary-reduced-capacity",
+	                                      "Temporary reduced capacity",
+	                                      "The rate limit cannot be decided."},
+				 banned = {"abnormal-usage-detected", "Abnormal usage detected",
+	                                   "The client is banned."};
+	struct kind used = {"quota-exceeded", "Quota exceeded",
+	                    "The client has sent too many requests."};
+
+	if (!r || r->verdict == RL_UNDECIDED)
+		return undecided;
+	if (r->reason == RL_BY_BAN)
+		return banned;
+	if (r->verdict == RL_NEVER)
+		used.detail = "The request costs more than its limit admits.";
+	else if (is_untimed(r))
+		used.detail = "The client has too many requests under way.";
+	return used;
+}
+
+static void
+put_member(struct text *t, const char *name)
+{
+	put_plain(t, ", ");
+	put_string(t, name);
+	put_plain(t, ": ");
+}
+
+/* A string of JSON has the same escapes as one of a structured field. */
+static void
+put_problem(struct text *t, const struct rl_http_problem *p)
+{
+	struct kind kind = kind_of(p->result);
+
+	put_plain(t, "{\"type\": \"https://iana.org/assignments/http-problem-types#");
+	put_plain(t, kind.type);
+	put_plain(t, "\"");
+	put_member(t, "title");
+	put_string(t, kind.title);
+	put_member(t, "status");
+	put_number(t, p->status);
+	put_member(t, "detail");
+	put(t, '"');
+	put_plain(t, kind.detail);
+	if (p->result && p->result->verdict == RL_DENIED && wait_of(p->result) != RL_NEVER_NS) {
+		put_plain(t, " It may come again in ");
+		put_number(t, seconds_up(wait_of(p->result)));
+		put_plain(t, " s.");
+	}
+	put(t, '"');
+	if (p->policy) {
+		put_member(t, "violated-policies");
+		put(t, '[');
+		put_string(t, p->policy);
+		put(t, ']');
+	}
+	put(t, '}');
+}
+
+ssize_t
+rl_http_problem(const struct rl_http_problem *problem, char *to, size_t size)
+{
+	struct text t = begin(to, size);
+
+	if (!problem || problem->status < 100 || problem->status > 599 ||
+	    (problem->result && !is_result(problem->result)))
+		t.is_bad = true;
+	else
+		put_problem(&t, problem);
+	return end(&t);
+}

@@ -36,6 +36,12 @@ write_limits(const struct call *c, char *to, size_t size)
 	return rl_http_ratelimit(c->input, c->count, to, size);
 }
 
+static ssize_t
+write_problem(const struct call *c, char *to, size_t size)
+{
+	return rl_http_problem(c->input, to, size);
+}
+
 /*
  * The call returns `returned` at every size, and leaves the prefix of `text` that fits,
  * a NUL, and the bytes from `size` on as they were. The copy that has no byte to spare is
@@ -385,6 +391,86 @@ test_many(void **state)
 	}
 }
 
+#define TYPES "{\"type\": \"https://iana.org/assignments/http-problem-types#"
+
+static void
+expect_problem(struct rl_http_problem problem, const char *text)
+{
+	expect(&(struct call){write_problem, &problem, 1}, text);
+}
+
+static void
+expect_no_problem(struct rl_http_problem problem)
+{
+	expect_invalid(&(struct call){write_problem, &problem, 1});
+}
+
+static void
+test_problems(void **state)
+{
+	struct rl_result r = {.verdict = RL_DENIED,
+	                      .limit = 5,
+	                      .window_ns = 60 * RL_SECOND,
+	                      .retry_after_ns = 20 * RL_SECOND + 1};
+	struct rl_result held = {.verdict = RL_DENIED, .limit = 3};
+	struct rl_result never = {.verdict = RL_NEVER,
+	                          .limit = 5,
+	                          .window_ns = RL_SECOND,
+	                          .retry_after_ns = RL_NEVER_NS};
+	struct rl_result undecided = {.verdict = RL_UNDECIDED, .error = -EINVAL};
+	struct rl_result ban = {
+		.verdict = RL_DENIED, .reason = RL_BY_BAN, .retry_after_ns = RL_NEVER_NS};
+	const char *nothing = TYPES "temporary-reduced-capacity\", \"title\": \"Temporary reduced "
+				    "capacity\", \"status\": 503, \"detail\": \"The rate limit "
+				    "cannot be decided.\"}";
+
+	(void)state;
+	expect_problem((struct rl_http_problem){429, "login", &r},
+	               TYPES "quota-exceeded\", \"title\": \"Quota exceeded\", \"status\": 429, "
+	                     "\"detail\": \"The client has sent too many requests. It may come "
+	                     "again in 21 s.\", \"violated-policies\": [\"login\"]}");
+	expect_problem((struct rl_http_problem){503, "a\"b\\", &held},
+	               TYPES "quota-exceeded\", \"title\": \"Quota exceeded\", \"status\": 503, "
+	                     "\"detail\": \"The client has too many requests under way.\", "
+	                     "\"violated-policies\": [\"a\\\"b\\\\\"]}");
+	expect_problem((struct rl_http_problem){403, NULL, &never},
+	               TYPES "quota-exceeded\", \"title\": \"Quota exceeded\", \"status\": 403, "
+	                     "\"detail\": \"The request costs more than its limit admits.\"}");
+	expect_problem((struct rl_http_problem){429, "login", &ban},
+	               TYPES "abnormal-usage-detected\", \"title\": \"Abnormal usage detected\", "
+	                     "\"status\": 429, \"detail\": \"The client is banned.\", "
+	                     "\"violated-policies\": [\"login\"]}");
+	expect_problem((struct rl_http_problem){503, NULL, &undecided}, nothing);
+	expect_problem((struct rl_http_problem){503, NULL, NULL}, nothing);
+}
+
+static void
+test_no_problems(void **state)
+{
+	struct rl_result r = {.verdict = RL_DENIED}, none = {.verdict = (enum rl_verdict)4};
+
+	(void)state;
+	expect_invalid(&(struct call){write_problem, NULL, 0});
+	expect_no_problem((struct rl_http_problem){99, NULL, &r});
+	expect_no_problem((struct rl_http_problem){600, NULL, &r});
+	expect_no_problem((struct rl_http_problem){429, "a\nb", &r});
+	expect_no_problem((struct rl_http_problem){429, NULL, &none});
+}
+
+/* A rule's longest name, with the longest text: what the page promises of the size. */
+static void
+test_a_problem_fits(void **state)
+{
+	struct rl_result r = {.verdict = RL_DENIED, .retry_after_ns = RL_NEVER_NS - 1};
+	char name[RL_NAME_MAX + 1] = "", text[RL_HTTP_PROBLEM_SIZE];
+	ssize_t len;
+
+	(void)state;
+	memset(name, '"', RL_NAME_MAX);
+	len = rl_http_problem(&(struct rl_http_problem){429, name, &r}, text, sizeof text);
+	assert_in_range(len, 1, sizeof text - 1);
+}
+
 /* The three values between guards. */
 static void
 expect_triple(const struct rl_result *r, enum rl_http_reset reset, uint64_t now_ns, int returned,
@@ -509,6 +595,9 @@ main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_undecided_limits_are_left_out),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_problems),
+		cmocka_unit_test(test_no_problems),
+		cmocka_unit_test(test_a_problem_fits),
 		cmocka_unit_test(test_triple),
 		cmocka_unit_test(test_triple_of_nothing),
 		cmocka_unit_test(test_of_a_check),
