@@ -3,6 +3,7 @@
 #
 #   make build-nginx    build/nginx/ngx_http_rl_module.so, build/nginx/ngx_stream_rl_module.so
 #   make check-nginx    all their tests
+#   make nginx-module   the modules for another nginx, from its source: NGINX=path/to/nginx-1.22.1
 #   make bench-nginx    CPU for a request, beside nginx's own limit_req
 #   make torture-nginx  all tests under valgrind
 NGINX_SRC   := /usr/share/nginx/src
@@ -26,7 +27,7 @@ NEED_ADAPTERS  += $(NEED_NGINX)
 ADAPTER_BUILDS += build-nginx nginx-variants build/rld
 ADAPTER_CHECKS += $(NGINX_CHECKS)
 
-.PHONY: nginx-variants bench-nginx torture-nginx
+.PHONY: nginx-module nginx-variants bench-nginx torture-nginx
 
 # Debian's own way to build a module is to configure nginx anew; only what it finds out is needed here.
 $(NGINX_OUT)/objs/Makefile: $(NGINX_DIR)/config $(NGINX_DIR)/build.mk | build/need
@@ -63,6 +64,9 @@ $(eval $(call NGINX_VARIANT,$(NGINX_OUT)/asan,gcc,-O1 -g $(SAN),,build/v/asan))
 
 build-nginx: $(NGINX_OUT)/ngx_http_rl_module.so $(NGINX_OUT)/ngx_stream_rl_module.so
 nginx-variants: $(foreach v,clang asan,$(NGINX_OUT)/$(v)/ngx_http_rl_module.so $(NGINX_OUT)/$(v)/ngx_stream_rl_module.so)
+
+nginx-module: build/librl.so.1
+	@$(NGINX_DIR)/module.sh "$(NGINX)" $(CURDIR)/build/nginx-module
 
 check-nginx: build-nginx nginx-variants build/rlctl build/rld
 	@tests/support/run.sh $(NGINX_CHECKS)
