@@ -53,7 +53,7 @@ NEED_CHECK := $(NEED_DEMO) $(NEED_BENCH) $(NEED_TEST) bats iproute2 spin clang-f
               shellcheck python3-jsonschema mandoc jq tmux zsh fish tcc \
               curl debootstrap procps prometheus systemd systemd-container relacy-dev g++ \
               pkg-config fail2ban chromium podman crun python3-yaml zstd xz-utils cmark-gfm abigail-tools
-NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps
+NEED_QUICK := $(NEED_BUILD) libcmocka-dev bats jq mandoc python3-jsonschema procps tmux
 NEED_ARM64 := $(NEED_BUILD) gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 
 # Before the first check has installed a compiler, this machine's.
@@ -390,6 +390,7 @@ NEED := $(sort $(NEED_BUILD) \
         $(call needs,bench-peers $(ADAPTER_NAMES:%=bench-%),$(NEED_TEST) $(NEED_ADAPTERS)) \
         $(call needs,check% coverage fuzz mutants torture seats,$(NEED_CHECK) $(NEED_ADAPTERS)) \
         $(call needs,quick,$(NEED_QUICK)) \
+        $(call needs,format,clang-format) \
         $(call needs,debs,build-essential debhelper dpkg-dev apt-utils $(NEED_ADAPTERS)) \
         $(call needs,site,cmark-gfm mandoc python3) \
         $(call needs,coverage,lcov) \
@@ -708,7 +709,7 @@ uninstall:
 status-page: build/rld build/rlctl build/tests/cli/fill
 	tests/page/picture.sh docs/status-page.png
 
-format:
+format: | build/need
 	clang-format -i $(SOURCES)
 
 clean:

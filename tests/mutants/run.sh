@@ -164,7 +164,7 @@ survives() {
 
 # end_left: a test that failed may have left children, which wait for what does not come.
 end_left() {
-	pkill -KILL -f "^$work/" || true
+	find /proc -maxdepth 2 -name exe -lname "$work/*" -printf '%h\n' 2>/dev/null | sed 's|.*/||' | xargs -r kill -KILL 2>/dev/null || true
 }
 
 # passes: does $work/test pass? What it has failed once it need not go on with: nobody reads on.
