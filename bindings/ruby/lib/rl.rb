@@ -2,6 +2,7 @@
 
 # SPDX-License-Identifier: BSD-2-Clause
 # One rate limit shared by all worker processes of a host. See README.md.
+require "rbconfig"
 require RbConfig::CONFIG["host_os"].include?("linux") ? "rl/rl_ext" : "rl/off"
 require "rl/version"
 require "rl/segment"
