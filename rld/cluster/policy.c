@@ -10,6 +10,7 @@
 #define UNMET_NS (100 * RL_MILLISECOND)
 /* Longer than the second after which who was denied comes again: what came too late is kept. */
 #define KEPT_LOOKS 25
+#define DRY_MISSES 2
 
 static uint64_t
 at_least(uint64_t a, uint64_t b)
@@ -326,12 +327,15 @@ policy_look(const struct policy_limit *limit, struct policy_key *k, const struct
 
 	hear(limit, k, seen, now_ns);
 	measure(limit, k, seen, now_ns);
+	if (seen->is_room && k->unmet == 0) /* else the next answer says how much it is */
+		k->misses = 0;
 	s = judge(limit, k, seen, now_ns);
 	wish.want = want(limit, k, &s);
 	wish.need = s.need;
 	wish.is_short = s.is_short;
 	wish.is_call = s.is_short && (k->is_waiting || k->unmet > 1);
-	wish.is_over = s.is_idle && !k->is_open && k->share == 0 && seen->share == 0;
+	wish.is_over = s.is_idle && !k->is_open && k->share == 0 && seen->share == 0 &&
+	               !policy_is_dry(limit, k, now_ns);
 	wish.is_ask = !wish.is_over && is_to_ask(limit, k, &s, wish.want, now_ns);
 	wish.next_ns = next_look(limit, k, &s, now_ns);
 	return wish;
@@ -371,10 +375,17 @@ policy_answered(struct policy_key *k, const struct policy_answer *a, uint64_t no
 {
 	k->is_open = false;
 	k->is_known = true;
+	k->misses = k->unmet == 0 || a->share >= k->load + k->unmet ? 0 : k->misses + 1;
 	k->pause_ns = pause_after(limit, k, a);
 	k->share = a->share;
 	k->capacity = a->capacity;
 	k->pool = over(a->capacity, a->sum);
 	k->hosts = at_least(a->hosts, 1);
 	k->starves_until_ns = a->other_starves ? now_ns + policy_starve_ns(limit) : 0;
+}
+
+bool
+policy_is_dry(const struct policy_limit *limit, const struct policy_key *k, uint64_t now_ns)
+{
+	return k->misses >= DRY_MISSES && over(now_ns, k->asked_ns) < policy_starve_ns(limit);
 }

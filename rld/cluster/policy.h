@@ -54,6 +54,7 @@ struct policy_key {
 	uint64_t asked_ns, renew_ns; /* renew_ns: by how much the next renewal comes earlier */
 	uint64_t room_ns;            /* when there was told to be room */
 	uint64_t pause_ns;           /* of a key that is short, till the next question */
+	unsigned misses;             /* answers in a row that were not what was needed */
 	bool is_open;                /* asked, and not answered */
 	/* the last answer */
 	bool is_known;
@@ -86,6 +87,12 @@ void policy_asked(struct policy_key *k, uint64_t now_ns, uint64_t random);
 /* The answer to the newest question. */
 void policy_answered(struct policy_key *k, const struct policy_answer *a, uint64_t now_ns,
                      const struct policy_limit *limit);
+
+/*
+ * There is nothing to lend: what was needed was not there twice in a row, also after all were
+ * called, and nobody has told of room since. Who is denied meanwhile need not wait for it.
+ */
+bool policy_is_dry(const struct policy_limit *limit, const struct policy_key *k, uint64_t now_ns);
 
 /* How long one that is short counts for the others. */
 uint64_t policy_starve_ns(const struct policy_limit *limit);

@@ -18,7 +18,7 @@
 #define START (1000 * RL_SECOND)
 
 struct host {
-	bool is_there, is_dead;
+	bool is_there, is_dead, is_dry;
 	int64_t skew_ns;
 	uint64_t epoch[RING], count[RING];
 	double debt;
@@ -279,6 +279,7 @@ static void
 deny(struct world *w, const struct event *e, uint64_t now_ns)
 {
 	w->r.denied++;
+	w->r.in_vain += now_ns > e->born_ns;
 	w->r.falsely += true_load(w, now_ns) + e->cost <= w->c->capacity;
 }
 
@@ -311,7 +312,7 @@ decide_by_share(struct world *w, const struct event *e, uint64_t now_ns)
 	h->seen.largest = e->cost > h->seen.largest ? e->cost : h->seen.largest;
 	h->seen.is_waiting |= w->c->wait_ns > 0;
 	wish(w, e->host, now_ns);
-	if (!comes_again(w, e, now_ns))
+	if (h->is_dry || load + e->cost > w->c->capacity || !comes_again(w, e, now_ns))
 		deny(w, e, now_ns);
 }
 
@@ -487,6 +488,7 @@ look(struct world *w, int i, uint64_t now_ns)
 	wish = policy_look(&w->limit, &h->key, &seen, now_ns);
 	if (wish.is_ask)
 		ask(w, i, &wish, seen.load, now_ns);
+	h->is_dry = policy_is_dry(&w->limit, &h->key, now_ns);
 	if (!wish.is_over)
 		wake(w, i, wish.next_ns);
 }
@@ -541,7 +543,7 @@ hear(struct world *w, const struct event *e)
 {
 	struct host *h = &w->hosts[e->host];
 
-	if (h->key.share == 0 && h->key.unmet == 0)
+	if (h->key.share == 0 && h->key.unmet == 0 && h->key.misses == 0)
 		return;
 	h->seen.is_room |= e->is_room;
 	h->seen.is_called |= !e->is_room;
@@ -598,6 +600,7 @@ take_answer(struct world *w, const struct event *e)
 	h->share = e->answer.share;
 	h->until_ns = e->sent_ns + w->c->lease_ns;
 	policy_answered(&h->key, &a, e->at_ns, &w->limit);
+	h->is_dry = policy_is_dry(&w->limit, &h->key, e->at_ns);
 	if (h->key.unmet > 0)
 		wake(w, e->host, e->at_ns + RL_MILLISECOND);
 }

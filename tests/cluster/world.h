@@ -54,6 +54,7 @@ struct world_result {
 	int64_t span_over; /* what a real window admitted above it */
 	uint64_t incarnations;
 	uint64_t requests, admitted, denied, falsely; /* falsely: though all of them had room */
+	uint64_t in_vain;                             /* denied after they had waited */
 	uint64_t cost;                                /* of what was admitted */
 	uint64_t asks, calls;
 	uint64_t waited_ns[5]; /* of those admitted: 50 %, 90 %, 99 %, 99.9 %, all waited less */
