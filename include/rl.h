@@ -183,7 +183,6 @@ enum rl_algorithm {
 };
 #define RL_ALGORITHM_LAST RL_IN_FLIGHT
 
-/* What a request counts. */
 enum rl_counts {
 	RL_COUNTS_COST = 0,     /* what it costs */
 	RL_COUNTS_REQUESTS = 1, /* one, whatever it costs, and is settled to */
@@ -244,7 +243,9 @@ struct rl_limit {
 	                       strict, nothing. RL_BLIND_AUTO: a part of a twentieth of the
 	                       capacity, by the number of hosts there are */
 	uint32_t counts;    /* of enum rl_counts */
-	uint64_t reserved[4];
+	uint64_t wait_ns; /* RL_SCOPE_CLUSTER: how long one may come again for a share, 1 ms to 1 s
+	                       in ms, or RL_WAIT_NONE; 0: RL_WAIT_USUAL, but by RL_ITEM_SLEEPS */
+	uint64_t reserved[3];
 };
 
 /* How rl_define() treats a rule that is defined already. */
@@ -300,13 +301,12 @@ struct rl_charges {
 	struct rl_charge charge[RL_LIMITS_MAX];
 };
 
-/* What decided. */
 enum rl_reason {
 	RL_BY_LIMIT = 0,
 	RL_BY_BAN = 1,       /* denied, and no counter was read: see rl_ban() */
 	RL_BY_EXEMPTION = 2, /* allowed, and no counter was read: see rl_allow() */
-	RL_BY_RESERVE = 3,   /* by a limit: the key has no slot, and is counted together with others
-	                        in an overflow counter. See below */
+	RL_BY_RESERVE = 3,   /* by a limit's overflow counter: the key has no slot. See below */
+	RL_BY_SHARE = 4,     /* by a limit of a cluster: more of it is asked for; RL_ITEM_WAITS */
 };
 
 struct rl_result {
@@ -320,9 +320,8 @@ struct rl_result {
 	                       with a debt, with denials that count, or once it is lowered */
 	int is_shadow_denied;    /* a shadow limit would have denied it */
 	uint64_t retry_after_ns; /* 0 if allowed, or not known (in_flight); RL_NEVER_NS: never */
-	uint64_t
-		reset_after_ns; /* until nothing counts; 0 if nothing does, or not known likewise */
-	uint64_t delay_ns;      /* how long an allowed request is to wait; buckets only */
+	uint64_t reset_after_ns; /* until nothing counts; 0 if nothing does, or not known */
+	uint64_t delay_ns;       /* allowed by a bucket: to wait; RL_BY_SHARE: to come again */
 	uint64_t window_ns; /* of the limit as it is now; 0 if the rule has none, or the limit is
 	                       in flight; RL_NEVER_NS if it has no end */
 };
@@ -389,7 +388,6 @@ int rl_unlink(const char *name);
  * rule differently reset it for each other (the rule's counter `redefined` says so): use a
  * configuration, two names, or RL_DEFINE_KEEP, with which the first definition stays, and one that
  * differs is RL_EDEFINED.
- *
  * A rule that the administrator has configured stays as it is configured; this definition applies
  * again if the configuration drops the rule.
  *
@@ -458,6 +456,9 @@ enum rl_item_flag {
 	RL_ITEM_SPEND = 4,     /* count it whatever is left: it is spent; see rl_check(3) */
 	RL_ITEM_CLAMP = 8,     /* a cost above what a limit ever allows is all that it allows */
 	RL_ITEM_LEAVE = 16, /* leave `leave` thousandths of each limit to requests without this */
+	RL_ITEM_WAITS = 32, /* denied with RL_BY_SHARE, the caller comes again after retry_after_ns,
+	                       as long as delay_ns, and counts as denied without this alone */
+	RL_ITEM_SLEEPS = 64, /* the same, by who holds a worker: only if the limit says `wait_ns` */
 };
 
 struct rl_item {
@@ -513,7 +514,6 @@ enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t 
 void rl_check_many(struct rl *rl, const struct rl_item *items, size_t count,
                    struct rl_result *results);
 
-/* What rl_decide() does with its items. */
 enum rl_how {
 	RL_CHECK = 0, /* charges all, or none: rl_check_all() */
 	RL_PEEK = 1,  /* looks at each, at a cost of 1, whatever the item's, and charges nothing */

@@ -24,6 +24,9 @@
 #define RL_LOG_MAX 4096  /* capacity of a sliding_log, and at most half the ring */
 #define RL_LIMITS_MAX 8  /* limits of a rule */
 #define RL_LEAVE_MAX 999 /* thousandths of a limit that an item leaves to others */
+#define RL_WAIT_USUAL (20 * RL_MILLISECOND) /* for a share of a cluster's limit */
+#define RL_WAIT_MAX RL_SECOND
+#define RL_WAIT_NONE RL_NEVER_NS /* nobody waits for one */
 /*
  * rl_options.key_bytes: the segment keeps no name of a key or a ban. Names cannot be listed then.
  */

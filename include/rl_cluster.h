@@ -139,6 +139,12 @@ int rl_share_read(struct rl *rl, const struct rl_incarnation *of, uint64_t now_n
                   struct rl_share *share);
 
 /*
+ * Say whether the store has nothing to lend to it: until it has, who is denied is told so at once,
+ * and not to come again (RL_BY_SHARE). 0, -ESTALE, -EBUSY.
+ */
+int rl_share_dry(struct rl *rl, const struct rl_incarnation *of, int is_dry, uint64_t now_ns);
+
+/*
  * Lower the share to `to`, or to as much above that as the load needs. *share is what the word is
  * then: ask the store for max(share, load) or more. Never raises. 0, -ESTALE, -EBUSY.
  */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const verdicts[] = {"allowed", "denied", "never", "undecided", NULL};
-static const char *const reasons[] = {"limit", "ban", "exemption", "reserve", NULL};
+static const char *const reasons[] = {"limit", "ban", "exemption", "reserve", "share", NULL};
 static const char *const ends[] = {"found", "listed", "no_address", "far", NULL};
 const char *const rlb_matches[] = {"key", "prefix", "network", NULL};
 
@@ -38,7 +38,7 @@ rlb_verdict(int verdict)
 const char *
 rlb_reason(int reason)
 {
-	return reason < 0 || reason > RL_BY_RESERVE ? reasons[0] : reasons[reason];
+	return reason < 0 || reason > RL_BY_SHARE ? reasons[0] : reasons[reason];
 }
 
 const char *

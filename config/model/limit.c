@@ -182,6 +182,19 @@ read_blind(struct reader *reader, const struct field *field, struct node node, s
 	value_set(reader, values, field->id, (struct value){.token = node.token, .is_bad = true});
 }
 
+/* "20ms"; "none": nobody waits. */
+static void
+read_wait(struct reader *reader, const struct field *field, struct node node, struct value *values)
+{
+	const char *text = json_string_value(node.json);
+
+	if (text && strcmp(text, "none") == 0)
+		value_set(reader, values, field->id,
+		          (struct value){.token = node.token, .number = RL_WAIT_NONE});
+	else
+		read_duration(reader, field, node, values);
+}
+
 const struct field shape_fields[] = {
 	{"time_window_sec", read_seconds, LIMIT_window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
 	{"window", read_window, LIMIT_window_ns, RL_WINDOW_MIN, RL_WINDOW_MAX, NULL},
@@ -205,6 +218,8 @@ read_listed(struct reader *reader, const struct field *field, struct node node,
 	with_words.words = listed->words;
 	if (field->id == LIMIT_blind)
 		read_blind(reader, field, node, values);
+	else if (field->id == LIMIT_wait_ns)
+		read_wait(reader, field, node, values);
 	else if (listed->words)
 		read_word(reader, &with_words, node, values);
 	else if (listed->kind == RL_FIELD_FLAG)

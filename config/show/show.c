@@ -112,6 +112,9 @@ put_limit(json_t *object, const struct rl_limit *limit)
 		else if (field->offset == offsetof(struct rl_limit, blind) &&
 		         value == RL_BLIND_AUTO)
 			put(object, field->word, json_string("auto"), &error);
+		else if (field->offset == offsetof(struct rl_limit, wait_ns) &&
+		         value == RL_WAIT_NONE)
+			put(object, field->word, json_string("none"), &error);
 		else if (field->words)
 			put(object, field->word, json_string(field->words[value]), &error);
 		else if (field->kind == RL_FIELD_FLAG)

@@ -110,6 +110,7 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.blind = !is_shared      ? 0
 	                 : quota.is_auto ? RL_BLIND_AUTO
 	                                 : quota.share.blind,
+		.wait_ns = is_shared ? rl_wait_unpack(quota.wait) : 0,
 		.counts = limit->limiter.counts_requests ? RL_COUNTS_REQUESTS : RL_COUNTS_COST,
 	};
 	rl_quota_tell(&quota, &info);

@@ -61,6 +61,7 @@ struct rl_quota {
 	bool is_auto;       /* of a cluster: share.blind is as large as the hosts let it be */
 	uint16_t prefetch;  /* windows only: units that a process may prefetch */
 	uint8_t away;       /* of a cluster: of enum rl_away */
+	uint16_t wait;      /* of a cluster: as rl_wait_pack() has it */
 	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */
 	uint64_t max_wait_ns;
 	union {

@@ -4,6 +4,7 @@
 #include "decide/check.h"
 #include "decide/exception.h"
 #include "decide/several.h"
+#include "decide/sleep.h"
 #include "decide/usual.h"
 
 static inline __attribute__((always_inline)) int
@@ -66,9 +67,26 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
 	return check_bucket(rl, rule, key, key_len, cost, now_ns, result);
 }
 
+/* By the caller's own copy, as often as it is slept. */
+static __attribute__((noinline)) enum rl_verdict
+check_asleep(struct rl *rl, const struct rl_item *item, struct rl_result *result)
+{
+	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_item own = *item;
+	struct rl_sleep sleep = {0};
+	enum rl_verdict verdict;
+
+	do
+		verdict = rl_check_one(rl, own.rule, &own, NULL, rl_request_now(rl, own.now_ns), r);
+	while (rl_sleep_on(&sleep, rl, &own, 1, r));
+	return verdict;
+}
+
 static __attribute__((noinline)) enum rl_verdict
 check_any_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
+	if (item->flags & RL_ITEM_SLEEPS)
+		return check_asleep(rl, item, result);
 	return rl_check_one(rl, item->rule, item, NULL, rl_request_now(rl, item->now_ns), result);
 }
 
@@ -187,6 +205,25 @@ decide_all(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how
 	                        results, decided);
 }
 
+/* Their own copies are tried again. Without a place for results nobody could say what decided. */
+static enum rl_verdict
+check_all(struct rl *rl, const struct rl_item *items, size_t count, struct rl_result *results,
+          size_t *decided)
+{
+	struct rl_item own[RL_ITEMS_MAX];
+	struct rl_sleep sleep = {0};
+	enum rl_verdict verdict;
+
+	if (!results || count > RL_ITEMS_MAX || !rl_sleeps(items, count))
+		return decide_all(rl, items, count, RL_CHECK, 0, results, decided);
+	memcpy(own, items, count * sizeof *own);
+	do
+		verdict = decide_all(rl, own, count, RL_CHECK, 0, results, decided);
+	while (verdict == RL_DENIED && *decided < count &&
+	       rl_sleep_on(&sleep, rl, own, count, &results[*decided]));
+	return verdict;
+}
+
 enum rl_verdict
 rl_decide(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how how,
           uint64_t max_wait_ns, struct rl_result *results, size_t *decided)
@@ -200,6 +237,8 @@ rl_decide(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how 
 		return RL_UNDECIDED;
 	if (how == RL_EACH)
 		return decide_each(rl, items, count, results, decided);
+	if (count != 1 && how == RL_CHECK)
+		return check_all(rl, items, count, results, decided);
 	if (count != 1)
 		return decide_all(rl, items, count, how, max_wait_ns, results, decided);
 	verdict = decide_one(rl, items, how, max_wait_ns, results);

@@ -16,6 +16,7 @@
 #include "cluster/clustered.h"
 #include "cluster/share_place.h"
 #include "overflow/overflow.h"
+#include "segment/wish.h"
 
 /*
  * A key that was never charged in its slot begins with what its overflow counter counts of it, as
@@ -137,6 +138,19 @@ rl_share_set(struct rl *rl, const struct rl_incarnation *of, uint32_t to, uint64
              struct rl_share *share)
 {
 	return change_of(rl, of, set, to, now_ns, share);
+}
+
+int
+rl_share_dry(struct rl *rl, const struct rl_incarnation *of, int is_dry, uint64_t now_ns)
+{
+	int error = rl_cluster_may_write(rl);
+	struct rl_share_place p;
+
+	if (error == 0)
+		error = rl_share_place_open(rl, of, now_ns, &p);
+	if (error == 0)
+		rl_wish_dry(p.s, p.slot.index, is_dry != 0);
+	return error == -EAGAIN ? -EBUSY : error;
 }
 
 int

@@ -140,6 +140,7 @@ set_quota(const struct rl_segment *s, int rule, struct rl_u128 mine, int limit,
 		if (!rl_identity_is(now, identity) || !is_claimed(s, rule, mine))
 			return -EAGAIN;
 		next = rl_rules_quota_after(held, now, complete);
+		rl_rules_set_wait(s, limit, RL_BANK_APP, complete);
 		next.lo += UINT64_C(1) << RL_QUOTA_SERIAL_SHIFT;
 		if (rl_atomic_cas16(word, held, next))
 			return 0;

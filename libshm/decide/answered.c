@@ -4,6 +4,7 @@
 #include "decide/expect.h"
 #include "decide/plan.h"
 #include "decide/report.h"
+#include "decide/share_wish.h"
 #include "rule/auto_ban.h"
 #include "segment/event.h"
 #include "segment/stats.h"
@@ -69,6 +70,14 @@ record_denied(const struct rl_part *p)
 		rl_answered_report(p, p->result->retry_after_ns);
 }
 
+/* For want of a share nobody is banned. */
+static void
+denied_by_share(const struct rl_part *p)
+{
+	rl_stats_add_denied(p->segment, p->rule, p->index);
+	record_denied(p);
+}
+
 void
 rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len)
 {
@@ -128,8 +137,7 @@ keep_last(const struct rl_part *p, enum rl_verdict verdict)
 
 void
 rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl_part *parts,
-            unsigned count, const struct rl_part *decider, const struct rl_result *r,
-            uint64_t now_ns)
+            unsigned count, const struct rl_part *decider, struct rl_result *r, uint64_t now_ns)
 {
 	const struct rl_segment *s = &rl->segment;
 	uint64_t hash = 0; /* wanted of a ban, whose key is sound */
@@ -140,8 +148,12 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 		return;
 	if (!decider)
 		rl_answered_without_counter(s, rule, item->key, item->key_len, hash, now_ns, r);
+	else if (r->verdict == RL_DENIED && rl_share_is_waited_for(decider, item->flags, r))
+		return; /* not denied as yet */
 	else if (r->verdict == RL_DENIED && r->error == 0 && r->reason == RL_BY_LIMIT)
 		rl_answered_denied(decider, item->key, item->key_len);
+	else if (r->reason == RL_BY_SHARE)
+		denied_by_share(decider);
 	else {
 		count_verdict(s, rule, r);
 		if (r->verdict == RL_DENIED) /* a full table bans nobody */

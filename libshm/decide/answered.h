@@ -30,7 +30,7 @@ void rl_answered_without_counter(const struct rl_segment *s, int rule, const voi
  * been charged by `count` parts.
  */
 void rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl_part *parts,
-                 unsigned count, const struct rl_part *decider, const struct rl_result *result,
+                 unsigned count, const struct rl_part *decider, struct rl_result *result,
                  uint64_t now_ns);
 
 #endif

@@ -10,7 +10,9 @@
 #include "rule/ban_note.h"
 #include "rule/history.h"
 
-#define ITEM_FLAGS (unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED | RL_ITEM_CLAMP | RL_ITEM_LEAVE)
+#define ITEM_FLAGS                                                                     \
+	(unsigned)(RL_ITEM_BURST | RL_ITEM_UNDELAYED | RL_ITEM_CLAMP | RL_ITEM_LEAVE | \
+	           RL_ITEM_WAITS | RL_ITEM_SLEEPS)
 #define LEAVE_WHOLE (RL_LEAVE_MAX + 1u)
 
 __attribute__((noinline)) uint64_t

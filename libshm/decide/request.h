@@ -32,7 +32,9 @@ unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
 static inline bool
 rl_request_has_own(const struct rl_item *item)
 {
-	return (item->capacity | item->flags | item->leave) != 0;
+	const unsigned later = RL_ITEM_WAITS | RL_ITEM_SLEEPS; /* of a denial alone */
+
+	return (item->capacity | (item->flags & ~later) | item->leave) != 0;
 }
 
 /* Does the request want something of its own, a tier or to be booked? */

@@ -19,6 +19,7 @@
 #include "decide/decide.h"
 #include "decide/plan.h"
 #include "decide/refund.h"
+#include "decide/sleep.h"
 #include "holder/units.h"
 #include "move/follow.h"
 #include "rl.h"
@@ -403,11 +404,10 @@ rl_several_decide(struct rl *rl, const struct rl_item *item, uint64_t now_ns, st
 	return decide_item(rl, item, now_ns, part, parts, each, false, result);
 }
 
-enum rl_verdict
-rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *result, size_t *count,
-                struct rl_result results[RL_LIMITS_MAX])
+static enum rl_verdict
+check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *r, size_t *count,
+             struct rl_result results[RL_LIMITS_MAX])
 {
-	struct rl_result unused, *r = result ? result : &unused;
 	struct rl_part part[RL_LIMITS_MAX];
 	uint64_t now_ns = rl_request_now(rl, item->now_ns);
 
@@ -415,4 +415,21 @@ rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *res
 	rl_request_clear(item);
 	*count = rl_request_make(rl, item->rule, item, NULL, now_ns, part, RL_LIMITS_MAX, r);
 	return decide_item(rl, item, now_ns, part, (unsigned)*count, results, true, r);
+}
+
+enum rl_verdict
+rl_check_limits(struct rl *rl, const struct rl_item *item, struct rl_result *result, size_t *count,
+                struct rl_result results[RL_LIMITS_MAX])
+{
+	struct rl_result unused, *r = result ? result : &unused;
+	struct rl_sleep sleep = {0};
+	struct rl_item own;
+
+	if (!rl_sleeps(item, 1))
+		return check_limits(rl, item, r, count, results);
+	own = *item;
+	do
+		check_limits(rl, &own, r, count, results);
+	while (rl_sleep_on(&sleep, rl, &own, 1, r));
+	return r->verdict;
 }

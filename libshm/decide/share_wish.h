@@ -23,6 +23,12 @@ rl_share_wants_more(const struct rl_quota *q, uint32_t limit, uint32_t worth, ui
  */
 void rl_share_wish(const struct rl_part *p, enum rl_verdict verdict);
 
+/*
+ * Of a request that was denied: does its caller come again for a share (enum rl_item_flag)? Then
+ * for how long is in *r. The key's wish says so also if there is nothing to wait for now.
+ */
+bool rl_share_is_waited_for(const struct rl_part *p, unsigned flags, struct rl_result *r);
+
 /* Ask for one, of the key at the part's slot. */
 void rl_share_ask(const struct rl_part *p);
 

@@ -132,7 +132,8 @@ check_bounds(const struct rl_field *field, const struct rl_limit *l, const struc
 
 	if (value == 0 ? field->zero != NULL : value >= field->least && value <= field->most)
 		return true;
-	if (field->offset == offsetof(struct rl_limit, blind) && value == RL_BLIND_AUTO)
+	if ((field->offset == offsetof(struct rl_limit, blind) && value == RL_BLIND_AUTO) ||
+	    (field->offset == offsetof(struct rl_limit, wait_ns) && value == RL_WAIT_NONE))
 		return true;
 	if (field->kind == RL_FIELD_WORD)
 		rl_say(s, field->name, "%" PRIu64 " is none that there is; they are 0 to %" PRIu64,

@@ -152,6 +152,24 @@ rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity, const struct 
 	return next;
 }
 
+/* Before its quota. Who slept while the row was given away has somebody wait for another time. */
+void
+rl_rules_set_wait(const struct rl_segment *s, int limit, enum rl_bank bank,
+                  const struct rl_limit *complete)
+{
+	uint64_t *word = &s->limits[limit].waits, shift = (uint64_t)RL_ROW_WAIT_BITS * bank;
+	uint64_t wait = rl_wait_pack(complete->wait_ns) << shift;
+
+	for (;;) {
+		uint64_t held = rl_atomic_load(word);
+		uint64_t next = (held & ~(RL_ROW_WAIT_MASK << shift)) | wait;
+
+		if (held == next || rl_atomic_cas(word, held, next))
+			return;
+		rl_atomic_pause();
+	}
+}
+
 /*
  * Avoid dirtying a hot cache line: store only on change. A quota has the incarnation beside it that
  * it was written for, so that the CAS of a process that slept while the row was given away fails.
@@ -168,11 +186,21 @@ rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 		if (!rl_identity_is(now, identity))
 			return -EAGAIN;
 		next = rl_rules_quota_after(held, now, complete);
+		rl_rules_set_wait(s, limit, bank, complete);
 		if (rl_u128_equal(held, next) || rl_atomic_cas16(word, held, next))
 			return 0;
 		rl_atomic_pause();
 	}
 	return -EBUSY;
+}
+
+static bool
+has_wait(const struct rl_segment *s, int limit, enum rl_bank bank, const struct rl_limit *complete)
+{
+	uint64_t waits = rl_atomic_load(&s->limits[limit].waits);
+
+	return (waits >> RL_ROW_WAIT_BITS * bank & RL_ROW_WAIT_MASK) ==
+	       rl_wait_pack(complete->wait_ns);
 }
 
 bool
@@ -185,7 +213,7 @@ rl_rules_has_quota(const struct rl_segment *s, int limit, enum rl_bank bank,
 		return false;
 	held.lo &= (UINT64_C(1) << RL_QUOTA_SERIAL_SHIFT) - 1;
 	held.hi &= ~(RL_IDENTITY_INCARNATION_MASK << RL_QUOTA_INCARNATION_SHIFT);
-	return rl_u128_equal(held, quota);
+	return rl_u128_equal(held, quota) && has_wait(s, limit, bank, complete);
 }
 
 int

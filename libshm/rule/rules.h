@@ -78,7 +78,8 @@ rl_rules_quota(const struct rl_limit_row *row, enum rl_bank bank, struct rl_quot
 	word.hi = rl_atomic_load(&row->quota[bank].hi);
 	rl_quota_unpack(word, quota);
 	if (rl_atomic_load_relaxed(&row->identity.lo) & RL_IDENTITY_CLUSTERED)
-		rl_quota_share(word, quota);
+		rl_quota_share(word, rl_atomic_load_relaxed(&row->waits) >> RL_ROW_WAIT_BITS * bank,
+		               quota);
 }
 
 /*
@@ -102,6 +103,10 @@ rl_rules_note_tiers(struct rl_limit_row *row)
 /* The word of a quota that replaces `held`, in a row of that identity. */
 struct rl_u128 rl_rules_quota_after(struct rl_u128 held, struct rl_u128 identity,
                                     const struct rl_limit *complete);
+
+/* For how long callers wait for a share of a limit, in that bank: before its quota is set. */
+void rl_rules_set_wait(const struct rl_segment *s, int limit, enum rl_bank bank,
+                       const struct rl_limit *complete);
 
 /* 0; -EAGAIN if the row is not that limit's; -EBUSY. */
 int rl_rules_set_quota(const struct rl_segment *s, int limit, enum rl_bank bank,

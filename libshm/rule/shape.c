@@ -77,6 +77,18 @@ unpack_blind(uint32_t packed)
 	return low < 19 ? (packed - low * 512) << low : RL_CAPACITY_MAX;
 }
 
+uint64_t
+rl_wait_pack(uint64_t wait_ns)
+{
+	return wait_ns == RL_WAIT_NONE ? RL_ROW_WAIT_NONE : wait_ns / RL_MILLISECOND;
+}
+
+uint64_t
+rl_wait_unpack(uint64_t wait)
+{
+	return wait == RL_ROW_WAIT_NONE ? RL_WAIT_NONE : wait * RL_MILLISECOND;
+}
+
 struct rl_limit
 rl_shape_complete(const struct rl_limit *limit)
 {
@@ -90,6 +102,7 @@ rl_shape_complete(const struct rl_limit *limit)
 		                        l.capacity < RL_CAPACITY_MAX ? l.capacity
 		                                                     : RL_CAPACITY_MAX - 1);
 	l.blind = unpack_blind(pack_blind(l.blind));
+	l.wait_ns = rl_wait_unpack(rl_wait_pack(l.wait_ns));
 	return l;
 }
 
@@ -171,7 +184,7 @@ rl_shape_share(struct rl_limiter *l)
 
 /* What a limit of this host alone has a prefetch for, one of a cluster has for its own. */
 void
-rl_quota_share(struct rl_u128 word, struct rl_quota *q)
+rl_quota_share(struct rl_u128 word, uint64_t wait, struct rl_quota *q)
 {
 	uint32_t packed = (uint32_t)(word.hi >> RL_QUOTA_BLIND_SHIFT &
 	                             ((UINT64_C(1) << RL_QUOTA_BLIND_BITS) - 1));
@@ -179,6 +192,7 @@ rl_quota_share(struct rl_u128 word, struct rl_quota *q)
 	rl_quota_drop_own(q);
 	q->has_lease = false;
 	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
+	q->wait = (uint16_t)(wait & RL_ROW_WAIT_MASK);
 	q->is_auto = packed == RL_QUOTA_BLIND_AUTO;
 	q->share.blind = q->is_auto ? 0 : unpack_blind(packed);
 	q->share.away = 0;

@@ -33,9 +33,13 @@ bool rl_shape_share(struct rl_limiter *limiter);
 
 /*
  * After rl_quota_unpack(), of a cluster's limit. No lease is known, and a share worth nothing:
- * rl_policy_share().
+ * rl_policy_share(). `wait` is the row's, of that bank, and whatever above.
  */
-void rl_quota_share(struct rl_u128 word, struct rl_quota *quota);
+void rl_quota_share(struct rl_u128 word, uint64_t wait, struct rl_quota *quota);
+
+/* How long callers wait for a share, as a limit's row has it, and the other way round. */
+uint64_t rl_wait_pack(uint64_t wait_ns);
+uint64_t rl_wait_unpack(uint64_t wait);
 
 struct rl_u128 rl_quota_pack(const struct rl_limit *complete);
 

@@ -32,11 +32,9 @@ static const char *const words_verdict[] = {[RL_ALLOWED] = "allowed",
                                             [RL_NEVER] = "never",
                                             [RL_UNDECIDED] = "undecided",
                                             NULL};
-static const char *const words_reason[] = {[RL_BY_LIMIT] = "limit",
-                                           [RL_BY_BAN] = "ban",
-                                           [RL_BY_EXEMPTION] = "exemption",
-                                           [RL_BY_RESERVE] = "reserve",
-                                           NULL};
+static const char *const words_reason[] = {
+	[RL_BY_LIMIT] = "limit",     [RL_BY_BAN] = "ban",     [RL_BY_EXEMPTION] = "exemption",
+	[RL_BY_RESERVE] = "reserve", [RL_BY_SHARE] = "share", NULL};
 #define words_none NULL
 #define FORMER_none NULL
 #define FORMER_on_full "evict"
@@ -51,7 +49,7 @@ HAS_WORDS(scope, RL_SCOPE_CLUSTER);
 HAS_WORDS(away, RL_AWAY_CLOSED);
 HAS_WORDS(on_full, RL_FULL_ALLOW);
 HAS_WORDS(verdict, RL_UNDECIDED);
-HAS_WORDS(reason, RL_BY_RESERVE);
+HAS_WORDS(reason, RL_BY_SHARE);
 
 #define AT(structure, member)                                                          \
 	.size = sizeof(struct rl_field), .offset = offsetof(struct structure, member), \
@@ -89,7 +87,7 @@ static const struct rl_field option_fields[] = {
 
 #define LAST_none UINT64_MAX
 #define LAST_verdict RL_UNDECIDED
-#define LAST_reason RL_BY_RESERVE
+#define LAST_reason RL_BY_SHARE
 
 static const struct rl_field result_fields[] = {
 #define RL_RESULT_FIELD(n, k, u, ws, t)           \

@@ -47,9 +47,9 @@ uint64_t
 rl_wish_bytes(const struct rl_geometry *g)
 {
 	uint64_t words = rl_wish_words(g);
-	uint64_t summary = (2 * words + RL_WISH_SUMMARY - 1) / RL_WISH_SUMMARY;
+	uint64_t dry = 2 * words / RL_WISH_SLOTS;
 
-	return g->clustered ? (words + summary) * sizeof(uint64_t) : 0;
+	return g->clustered ? (words + rl_wish_summary_words(words) + dry) * sizeof(uint64_t) : 0;
 }
 
 /* Cannot overflow: a valid geometry stays below 2^48 bytes. */

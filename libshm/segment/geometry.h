@@ -24,7 +24,14 @@ rl_wish_words(const struct rl_geometry *g)
 	return groups * RL_WISH_SLOTS / 2;
 }
 
-/* The bytes of these, and of the summary behind them; 0 in a segment that is no cluster's. */
+/* Words of their summary, a bit for each group. */
+static inline uint64_t
+rl_wish_summary_words(uint64_t words)
+{
+	return (2 * words + RL_WISH_SUMMARY - 1) / RL_WISH_SUMMARY;
+}
+
+/* The bytes of these, their summary and a bit for each slot; 0 in a segment of no cluster. */
 uint64_t rl_wish_bytes(const struct rl_geometry *g);
 
 /* The bytes of a record before the key's. */

@@ -16,6 +16,14 @@ summary_of(const struct rl_segment *s)
 	return s->wishes + rl_wish_words(&s->geometry);
 }
 
+static uint64_t *
+dry_of(const struct rl_segment *s, uint64_t slot)
+{
+	uint64_t words = rl_wish_words(&s->geometry);
+
+	return &s->wishes[words + rl_wish_summary_words(words) + slot / 64];
+}
+
 static unsigned
 shift_of(uint64_t slot)
 {
@@ -76,30 +84,60 @@ sum_of(uint32_t wish)
 
 /* Rounded down, and the largest is rounded up: more of it is harmless, less helps nobody. */
 static uint32_t
-with_denied(uint32_t wish, uint32_t cost, uint32_t most, bool waits)
+with_denied(uint32_t wish, uint32_t cost, uint32_t most)
 {
 	uint32_t largest = rl_share_code_up(cost), sum = sum_of(wish);
 
 	largest = largest > (wish & LARGEST_MASK) ? largest : wish & LARGEST_MASK;
 	sum = rl_share_code(sum < most ? sum + cost : sum);
-	return (sum < SUM_CODE_MAX ? sum : SUM_CODE_MAX) << SUM_SHIFT | (wish & WAITS) |
-	       (waits ? WAITS : 0) | largest;
+	return (sum < SUM_CODE_MAX ? sum : SUM_CODE_MAX) << SUM_SHIFT | (wish & WAITS) | largest;
 }
 
 bool
-rl_wish_denied(const struct rl_segment *s, uint64_t slot, uint32_t cost, uint32_t most, bool waits)
+rl_wish_denied(const struct rl_segment *s, uint64_t slot, uint32_t cost, uint32_t most)
 {
 	uint32_t held, next;
 
 	for (;;) {
 		held = wish_at(s, slot);
-		next = with_denied(held, cost, most, waits);
+		next = with_denied(held, cost, most);
 		if (next == held || change(s, slot, held, next))
 			break;
 		rl_atomic_pause();
 	}
 	sum_up(s, slot);
 	return held == 0;
+}
+
+void
+rl_wish_waits(const struct rl_segment *s, uint64_t slot)
+{
+	uint32_t held = wish_at(s, slot);
+
+	while (held != 0 && (held & WAITS) == 0 && !change(s, slot, held, held | WAITS)) {
+		rl_atomic_pause();
+		held = wish_at(s, slot);
+	}
+}
+
+bool
+rl_wish_is_dry(const struct rl_segment *s, uint64_t slot)
+{
+	return (rl_atomic_load_relaxed(dry_of(s, slot)) >> slot % 64 & 1) != 0;
+}
+
+void
+rl_wish_dry(const struct rl_segment *s, uint64_t slot, bool is_dry)
+{
+	uint64_t *word = dry_of(s, slot), bit = UINT64_C(1) << slot % 64;
+
+	for (;;) {
+		uint64_t held = rl_atomic_load(word), next = is_dry ? held | bit : held & ~bit;
+
+		if (held == next || rl_atomic_cas(word, held, next))
+			return;
+		rl_atomic_pause();
+	}
 }
 
 void

@@ -38,8 +38,18 @@ struct rl_wish {
 bool rl_wish_low(const struct rl_segment *s, uint64_t slot);
 
 /* The same of one that was denied so much; `most` is where the sum may stop. */
-bool rl_wish_denied(const struct rl_segment *s, uint64_t slot, uint32_t cost, uint32_t most,
-                    bool waits);
+bool rl_wish_denied(const struct rl_segment *s, uint64_t slot, uint32_t cost, uint32_t most);
+
+/* Note beside a wish, if there is one, that who was denied comes again in milliseconds. */
+void rl_wish_waits(const struct rl_segment *s, uint64_t slot);
+
+/*
+ * Is there nothing to lend to the slot's key, as far as the taker knows? Who is denied then need
+ * not wait. Behind the summary a bit for each slot, which the taker alone sets. It may be of the
+ * key before: the first that is denied under another one clears it.
+ */
+bool rl_wish_is_dry(const struct rl_segment *s, uint64_t slot);
+void rl_wish_dry(const struct rl_segment *s, uint64_t slot, bool is_dry);
 
 /* A key has moved from one table to another: so has what it wishes. */
 void rl_wish_carry(const struct rl_segment *from, uint64_t old, const struct rl_segment *to,

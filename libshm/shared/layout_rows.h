@@ -88,8 +88,14 @@ struct rl_limit_row {
 	uint64_t denied_from;  /* which of its rule's denials are its own: rule/denials.h; and the
 	                          next: */
 	uint64_t shadow_denied_from;
-	uint64_t spare[3];
+	uint64_t waits; /* of a cluster's: for how long callers wait for a share, in ms, 16
+	                          bits for each bank; 0 the usual time, RL_ROW_WAIT_NONE none */
+	uint64_t spare[2];
 };
+
+#define RL_ROW_WAIT_BITS 16
+#define RL_ROW_WAIT_MASK UINT64_C(0xffff)
+#define RL_ROW_WAIT_NONE 0xffffu
 
 /*
  * The overflow area: a line, then sets and then overflow counters. A set is { until, owner }, with

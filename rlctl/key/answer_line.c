@@ -54,7 +54,8 @@ static struct line
 line_of(const struct explanation *x)
 {
 	const struct rl_result *result = &x->decision.result;
-	bool is_decided = result->verdict != RL_ALLOWED && result->reason == RL_BY_LIMIT;
+	bool is_decided = result->verdict != RL_ALLOWED &&
+	                  (result->reason == RL_BY_LIMIT || result->reason == RL_BY_SHARE);
 	struct line line = {.answer = answer_of(result), .usage = usage_under(x, 0)};
 
 	if (line.usage.is_counter)

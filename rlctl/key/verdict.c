@@ -36,6 +36,8 @@ reason_name(enum rl_reason reason)
 		return "exemption";
 	case RL_BY_RESERVE:
 		return "reserve";
+	case RL_BY_SHARE:
+		return "share";
 	case RL_BY_LIMIT:
 		break;
 	}
@@ -46,15 +48,17 @@ reason_name(enum rl_reason reason)
 static bool
 is_by_limit(const struct rl_result *result)
 {
-	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE;
+	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE ||
+	       result->reason == RL_BY_SHARE;
 }
 
 /* Nobody knows when. */
 static bool
 is_until_released(const struct rl_result *result)
 {
-	return result->verdict == RL_DENIED && result->reason == RL_BY_LIMIT &&
-	       result->retry_after_ns == 0;
+	return result->verdict == RL_DENIED &&
+	       (result->reason == RL_BY_SHARE ||
+	        (result->reason == RL_BY_LIMIT && result->retry_after_ns == 0));
 }
 
 /* Of a cluster's limit the store is asked for what was denied, in a moment. */

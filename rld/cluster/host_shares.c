@@ -57,6 +57,14 @@ hold_nothing(struct host_shares *l, struct key *key)
 	key->lease_ns = 0;
 }
 
+/* Who is denied of it is told to come again, or not. */
+static void
+tell_dry(struct host_shares *l, struct key *key, bool is_dry, uint64_t segment_ns)
+{
+	if (key->is_dry != is_dry && rl_share_dry(l->rl, &key->of, is_dry, segment_ns) == 0)
+		key->is_dry = is_dry;
+}
+
 /*
  * The slot has become another key's, or nothing is left to remember: what stands in the store
  * lapses.
@@ -293,6 +301,7 @@ look(struct host_shares *l, uint32_t number, struct rl_share *s, bool is_wished,
 		forget(l, number);
 		return false;
 	}
+	tell_dry(l, key, policy_is_dry(&limit, &key->policy, segment_ns), segment_ns);
 	keys_schedule(&l->keys, number, wish.next_ns);
 	return true;
 }
@@ -503,18 +512,20 @@ set(struct host_shares *l, uint32_t number, const struct policy_answer *a, uint6
     uint64_t segment_ns)
 {
 	struct key *key = &l->keys.of[number];
+	struct policy_limit limit = {0};
 	struct rl_share s;
 	uint32_t to = a->share < UINT32_MAX ? (uint32_t)a->share : UINT32_MAX;
 
 	if (rl_share_set(l->rl, &key->of, to, segment_ns, &s) < 0)
 		return; /* stale: found at the next look; busy: asked again */
 	l->counts.raised++;
+	limit.window_ns = s.hold_ns;
 	if (s.share > 0)
 		hold(l, key, &s, until_ns);
 	else
 		hold_nothing(l, key);
-	policy_answered(&key->policy, a, segment_ns,
-	                &(struct policy_limit){.window_ns = s.hold_ns});
+	policy_answered(&key->policy, a, segment_ns, &limit);
+	tell_dry(l, key, policy_is_dry(&limit, &key->policy, segment_ns), segment_ns);
 	if (key->policy.unmet > 0) /* it may lack more, or wait no longer */
 		keys_schedule(&l->keys, number, segment_ns + KEYS_TICK_NS);
 }
@@ -742,7 +753,7 @@ host_shares_hear(struct host_shares *l, const uint64_t hash[2], bool is_room)
 	uint32_t number = keys_named(&l->keys, hash);
 	struct key *key = number != KEYS_NONE ? &l->keys.of[number] : NULL;
 
-	if (!key || (key->policy.share == 0 && key->policy.unmet == 0))
+	if (!key || (key->policy.share == 0 && key->policy.unmet == 0 && key->policy.misses == 0))
 		return;
 	l->counts.heard++;
 	key->is_room |= is_room;

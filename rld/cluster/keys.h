@@ -43,6 +43,7 @@ struct key {
 	uint32_t tick;           /* KEYS_NONE: of none */
 	uint64_t hash[2];        /* rl_share.hash; 0: it was never asked for */
 	bool is_called, is_room; /* policy_seen, since the last look */
+	bool is_dry;             /* as the segment was told */
 };
 
 struct keys {

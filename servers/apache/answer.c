@@ -18,10 +18,8 @@ static const char *const outcomes[] = {
 
 /* What decided, where it was not the key's own counter. */
 static const char *const reasons[] = {
-	[RL_BY_LIMIT] = NULL,
-	[RL_BY_BAN] = "ban",
-	[RL_BY_EXEMPTION] = "exemption",
-	[RL_BY_RESERVE] = "reserve",
+	[RL_BY_LIMIT] = NULL,        [RL_BY_BAN] = "ban",     [RL_BY_EXEMPTION] = "exemption",
+	[RL_BY_RESERVE] = "reserve", [RL_BY_SHARE] = "share",
 };
 #define REASONS (sizeof(reasons) / sizeof(*reasons)) /* a later library may have more */
 

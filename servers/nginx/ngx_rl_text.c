@@ -38,7 +38,8 @@ is_denied(const struct ngx_rl_outcome *outcome)
 static int
 is_by_limit(const struct rl_result *result)
 {
-	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE;
+	return result->reason == RL_BY_LIMIT || result->reason == RL_BY_RESERVE ||
+	       result->reason == RL_BY_SHARE;
 }
 
 static int
@@ -60,6 +61,8 @@ reason_of(const struct ngx_rl_outcome *outcome)
 		return text_of("exemption");
 	case RL_BY_RESERVE:
 		return text_of("reserve");
+	case RL_BY_SHARE:
+		return text_of("share");
 	case RL_BY_LIMIT:
 		break;
 	}

@@ -126,9 +126,25 @@ rl_wish_low(const rl_segment *, uint64_t)
 }
 
 bool
-rl_wish_denied(const rl_segment *, uint64_t, uint32_t, uint32_t, bool)
+rl_wish_denied(const rl_segment *, uint64_t, uint32_t, uint32_t)
 {
 	return false;
+}
+
+void
+rl_wish_waits(const rl_segment *, uint64_t)
+{
+}
+
+bool
+rl_wish_is_dry(const rl_segment *, uint64_t)
+{
+	return false;
+}
+
+void
+rl_wish_dry(const rl_segment *, uint64_t, bool)
+{
 }
 
 uint32_t

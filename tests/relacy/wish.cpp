@@ -79,7 +79,7 @@ struct wish : rl::test_suite<wish, WORKERS + 1> {
 			unsigned slot = rl::rand(2), cost = 1 + rl::rand(3);
 
 			denied[slot] += cost;
-			rl_wish_denied(&segment, slot, cost, MOST, false);
+			rl_wish_denied(&segment, slot, cost, MOST);
 		}
 	}
 

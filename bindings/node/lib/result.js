@@ -5,7 +5,7 @@ const { native, TICKET_BYTES, WHOLES } = require('./native.js')
 const { codeOf } = require('./errors.js')
 
 const VERDICTS = ['allowed', 'denied', 'never', 'undecided']
-const REASONS = ['limit', 'ban', 'exemption', 'reserve']
+const REASONS = ['limit', 'ban', 'exemption', 'reserve', 'share']
 
 // What librl answered. Times are milliseconds, rounded up; Infinity is never.
 class Result {

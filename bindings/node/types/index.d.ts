@@ -76,7 +76,7 @@ export class Result {
   readonly verdict: 'allowed' | 'denied' | 'never' | 'undecided'
   /** such as 'RL_EEMPTY' or 'ENOSPC' */
   readonly error: string | null
-  readonly reason: 'limit' | 'ban' | 'exemption' | 'reserve'
+  readonly reason: 'limit' | 'ban' | 'exemption' | 'reserve' | 'share'
   /** which of the rule's limits decided */
   readonly index: number
   readonly limit: number

@@ -272,7 +272,8 @@ defined already otherwise is refused. What the administrator configures stands a
     $rule->check($key, $cost, capacity => ..., burst => ..., undelayed => ..., now_ns => ..., keep => 1)
 
 Charges the cost (1) if the rule has room for it, and returns a result: C<verdict> (C<allowed>, C<denied>, C<never>,
-C<undecided>), C<is_allowed>, C<is_denied>, C<reason> (C<limit>, C<ban>, C<exemption>, C<reserve>), C<limit>,
+C<undecided>), C<is_allowed>, C<is_denied>, C<reason> (C<limit>, C<ban>, C<exemption>, C<reserve>,
+C<share>), C<limit>,
 C<remaining>, C<used>, C<index>, C<is_shadow_denied>, C<rule>; C<retry_after>, C<reset_after>, C<delay>, C<window> in
 seconds, and each with C<_ns>; C<error>, a name if it could not be decided. C<headers> are the fields of an HTTP answer,
 names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time. C<passes> is whether it is allowed, and dies

@@ -194,7 +194,7 @@ namespace Rl {
 
         public function isShadowDenied(): bool {}
 
-        /** "limit", "ban", "exemption", "reserve" */
+        /** "limit", "ban", "exemption", "reserve", "share" */
         public function reason(): string {}
 
         /** null, or the name of the error: "ENOSPC" */

@@ -352,7 +352,7 @@ static PyGetSetDef getters[] = {
          "\"allowed\", \"denied\", \"never\" (the cost is above the capacity) or \"undecided\"",
          NULL},
 	{"reason", get_reason, NULL,
-         "what decided: \"limit\", \"ban\", \"exemption\" or \"reserve\"", NULL},
+         "what decided: \"limit\", \"ban\", \"exemption\", \"reserve\" or \"share\"", NULL},
 	{"error", get_error, NULL, "None, or an rl.Error: why it is undecided, or was not limited",
          NULL},
 	{"charges", get_charges, NULL,

@@ -146,7 +146,7 @@ test_what_a_cluster_takes(void **state)
 		o.flags = RL_OPEN_CLUSTER;
 		more = bytes_of(&o) - alone;
 		assert_true(more >= slots * (RL_RECORD_HASH_BYTES + 4));
-		assert_true(more <= slots * (RL_RECORD_HASH_BYTES + 4) + slots / 512 +
+		assert_true(more <= slots * (RL_RECORD_HASH_BYTES + 4) + slots / 512 + slots / 8 +
 		                            2 * RL_SLOTS_PER_ENTRY * RL_BANS_DEFAULT *
 		                                    RL_RECORD_HASH_BYTES +
 		                            3 * RL_AREA_ALIGN);
