@@ -530,6 +530,7 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_blind
 	RL_POLICY_SEEDS=1000 build/tests/cluster/test_admits
 	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
+	RL_LLM_WINDOW=60 bindings/python/tests/run.sh bindings/python/tests/test_llm_proxy.py
 	for queue in celery sidekiq laravel; do RL_JOBS=2000 bindings/common/tests/jobs/run.py $$queue || exit; done
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000

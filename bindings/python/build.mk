@@ -28,8 +28,8 @@ NEED_BUILD     += $(if $(filter bench-python,$(MAKECMDGOALS)),$(NEED_PYTHON_BUIL
 NEED_ADAPTERS  += $(NEED_PYTHON)
 ADAPTER_BUILDS += build-python build/python/installed/rl/_rl.abi3.so build/python/asan/rl/_rl.abi3.so build/python/dbg/rl/_rl.abi3.so
 # The long ones first.
-PY_CHECKS      := bindings/python/tests/asan.sh 'bindings/common/tests/jobs/run.py celery' 'bindings/common/tests/jobs/recipes.py python' 'bindings/common/tests/origin.sh python build/python/rl/_rl.abi3.so' $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py,$(PY_TESTS)) \
-                  $(filter-out %_servers.py %_sdist.py,$(PY_TESTS)))
+PY_CHECKS      := bindings/python/tests/asan.sh 'bindings/common/tests/jobs/run.py celery' 'bindings/common/tests/jobs/recipes.py python' 'bindings/common/tests/origin.sh python build/python/rl/_rl.abi3.so' $(patsubst %,'bindings/python/tests/run.sh %',$(filter %_servers.py %_sdist.py %_llm_proxy.py,$(PY_TESTS)) \
+                  $(filter-out %_servers.py %_sdist.py %_llm_proxy.py,$(PY_TESTS)))
 ADAPTER_CHECKS += $(PY_CHECKS)
 
 # One set of rules for each way to build: $(1) directory, $(2) flags, $(3) the library, $(4) flags to link with,

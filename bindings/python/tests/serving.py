@@ -28,6 +28,11 @@ COMMANDS = {
     "gunicorn gthread": ["-m", "gunicorn", "--workers", "4", "--threads", "4", "--bind", "127.0.0.1:{port}", "{app}"],
     "gunicorn preload": ["-m", "gunicorn", "--workers", "4", "--preload", "--bind", "127.0.0.1:{port}", "{app}"],
     "uvicorn": ["-m", "uvicorn", "--workers", "4", "--port", "{port}", "--log-level", "warning", "{app}"],
+    "uvicorn one": ["-m", "uvicorn", "--port", "{port}", "--log-level", "warning", "{app}"],
+    "gunicorn uvicorn": [
+        "-m", "gunicorn", "--workers", "4", "--worker-class", "uvicorn.workers.UvicornWorker",
+        "--bind", "127.0.0.1:{port}", "{app}",
+    ],  # fmt: skip
     "uwsgi": [
         "uwsgi", "--plugin", "python3", "--master", "--processes", "4", "--need-app", "--die-on-term",
         "--http-socket", "127.0.0.1:{port}", "--module", "{app}", "--pythonpath", APPS,
@@ -53,7 +58,7 @@ def serving(server, app, directory=APPS, **environment):
     elif shutil.which(words[0]) is None:
         raise FileNotFoundError(words[0])
     path = os.pathsep.join([os.path.abspath(directory), os.environ["PYTHONPATH"]])
-    log = open(os.path.join(os.environ["RL_WORK"], "server.log"), "w+b")
+    log = open(os.path.join(os.environ["RL_WORK"], f"server.{port}.log"), "w+b")
     with log, subprocess.Popen(
         words, cwd=directory, env=dict(os.environ, PYTHONPATH=path, **environment), stdout=log, stderr=log,
         start_new_session=True,
