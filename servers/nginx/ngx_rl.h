@@ -131,6 +131,7 @@ struct ngx_rl_limit {
 	unsigned has_burst : 1;     /* burst counts here, whatever the rule's is */
 	unsigned has_undelayed : 1; /* likewise */
 	unsigned is_nodelay : 1;    /* undelayed is the burst, however large that is */
+	struct rl_item item;        /* what is the same for all requests */
 };
 
 enum ngx_rl_on_error {
@@ -254,17 +255,17 @@ ngx_int_t ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main);
 void ngx_rl_rules_settle(struct ngx_rl_main *main, ngx_log_t *log);
 void ngx_rl_rules_unsettle(struct ngx_rl_main *main);
 
-/* places: what a limit says beside key and cost, and whether its rule has that. */
-/* What is other here than the rule says. */
-void ngx_rl_place_item(const struct ngx_rl_limit *limit, struct rl_item *item);
 /*
+ * places: what a limit says beside key and cost, and whether its rule has that.
+ *
  * NGX_OK, or NGX_ERROR: a sentence in `text`. `first` is the first limit of the rule, `ring` the
  * segment's.
  */
 ngx_int_t ngx_rl_place_check(const struct ngx_rl_limit *limit, const struct rl_limit *first,
                              uint32_t ring, char text[RL_RULE_TEXT_SIZE]);
 /*
- * Those that nginx defines, and no rule and key twice in one place. NGX_OK, or NGX_ERROR: said why.
+ * Those that nginx defines, and no rule and key twice in one place; then each limit has its item.
+ * NGX_OK, or NGX_ERROR: said why.
  */
 ngx_int_t ngx_rl_places_check(ngx_conf_t *cf, struct ngx_rl_main *main);
 /* Log what a rule that is in force has not. */

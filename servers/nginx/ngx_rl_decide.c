@@ -177,13 +177,13 @@ gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item
 	uint64_t own = 0;
 	ngx_int_t rc;
 
-	item->cost = 1;
 	if (limit->cost == NULL && limit->capacity == NULL)
 		return NGX_OK;
 	rc = evaluate_number(ask, limit, &cost, &item->cost);
 	if (rc == NGX_OK)
 		rc = evaluate_number(ask, limit, &capacity, &own);
-	item->capacity = (uint32_t)own;
+	if (limit->capacity != NULL)
+		item->capacity = (uint32_t)own;
 	return rc;
 }
 
@@ -205,7 +205,8 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 	struct rl_item *item = &ask->items[ask->count];
 	ngx_int_t rc;
 
-	*item = (struct rl_item){.rule = limit->rule->id};
+	*item = limit->item;
+	item->rule = limit->rule->id;
 	if (needs_charges(ask, limit))
 		item->charges = &ask->charges[ask->count];
 	else
@@ -225,7 +226,6 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 		     ask->handle == NULL ? ask->request->main->segment.error : limit->rule->id);
 		return NGX_OK;
 	}
-	ngx_rl_place_item(limit, item);
 	ask->limits[ask->count++] = limit;
 	return NGX_OK;
 }
@@ -337,6 +337,15 @@ tightest(const struct ask *ask)
 	return best;
 }
 
+static int
+has_charges(const struct ask *ask)
+{
+	for (size_t i = 0; i < ask->count; i++)
+		if (ask->items[i].charges != NULL)
+			return 1;
+	return 0;
+}
+
 /* What is given back later: units in flight, and what the answer does not count. */
 static ngx_int_t
 hold(struct ask *ask, struct ngx_rl_outcome *outcome)
@@ -441,7 +450,7 @@ conclude_allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
 		return NGX_OK;
 	}
 	allowed(ask, outcome);
-	return hold(ask, outcome);
+	return has_charges(ask) ? hold(ask, outcome) : NGX_OK;
 }
 
 static ngx_int_t

@@ -14,8 +14,8 @@ limits_of(const struct ngx_rl_main *main)
 	return main->limits.elts;
 }
 
-void
-ngx_rl_place_item(const struct ngx_rl_limit *limit, struct rl_item *item)
+static void
+place_item(const struct ngx_rl_limit *limit, struct rl_item *item)
 {
 	const struct rl_limit *first = &limit->rule->limits[0];
 	int is_zone =
@@ -38,7 +38,7 @@ ngx_rl_place_check(const struct ngx_rl_limit *limit, const struct rl_limit *firs
 	struct rl_options options = {.ring = ring};
 	struct rl_item item = {.capacity = limit->number};
 
-	ngx_rl_place_item(limit, &item);
+	place_item(limit, &item);
 	return rl_item_check(first, &item, &options, text, RL_RULE_TEXT_SIZE) == 0 ? NGX_OK
 	                                                                           : NGX_ERROR;
 }
@@ -100,10 +100,14 @@ check_twice(ngx_conf_t *cf, struct ngx_rl_main *main, ngx_uint_t at)
 ngx_int_t
 ngx_rl_places_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
-	for (ngx_uint_t i = 0; i < main->limits.nelts; i++)
-		if (check(cf, main, limits_of(main)[i]) != NGX_OK ||
-		    check_twice(cf, main, i) != NGX_OK)
+	for (ngx_uint_t i = 0; i < main->limits.nelts; i++) {
+		struct ngx_rl_limit *limit = limits_of(main)[i];
+
+		if (check(cf, main, limit) != NGX_OK || check_twice(cf, main, i) != NGX_OK)
 			return NGX_ERROR;
+		limit->item.cost = 1;
+		place_item(limit, &limit->item);
+	}
 	return NGX_OK;
 }
 
