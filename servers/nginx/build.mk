@@ -14,7 +14,7 @@ NGINX_FLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra 
 NGINX_INCS  := $(foreach d,core event event/modules event/quic os/unix http http/v2 http/v3 http/modules stream,-isystem $(NGINX_SRC)/src/$(d)) \
                -isystem $(NGINX_OUT)/objs
 NGINX_SHARED := segment segment_directive rules places report parse directives decide answer client text
-NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers variables)
+NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem variables)
 NGINX_STREAM := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_stream_rl_,module handler)
 NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
 

@@ -21,6 +21,7 @@ struct ngx_http_rl_conf {
 	ngx_uint_t headers;      /* 0: not said: NGX_HTTP_RL_HEADERS_IETF, of rl_limit alone */
 	ngx_uint_t error_status; /* 0: that of the set */
 	ngx_uint_t never_status; /* for a cost that is above the capacity */
+	ngx_flag_t problem;      /* a refusal has a body of problem+json */
 };
 
 /*
@@ -45,6 +46,10 @@ ngx_uint_t ngx_http_rl_wants_headers(const struct ngx_http_rl_conf *conf,
                                      enum ngx_rl_set_name name);
 ngx_int_t ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
                                   struct ngx_http_rl_state *state);
+
+/* problem: answer with `status` and the body that says why. NGX_DONE, or a status. */
+ngx_int_t ngx_http_rl_problem(ngx_http_request_t *r, const struct ngx_rl_outcome *outcome,
+                              ngx_int_t status);
 
 /* variables */
 ngx_int_t ngx_http_rl_add_variables(ngx_conf_t *cf);

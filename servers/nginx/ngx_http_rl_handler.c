@@ -121,8 +121,11 @@ finish(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, struct ngx_http_rl_
 	if (state == NULL || state->last == NULL || state->has_headers)
 		return rc;
 	state->has_headers = 1;
-	return ngx_http_rl_add_headers(r, conf, state) == NGX_OK ? rc
-	                                                         : NGX_HTTP_INTERNAL_SERVER_ERROR;
+	if (ngx_http_rl_add_headers(r, conf, state) != NGX_OK)
+		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	return conf->problem && state->last->status == NGX_RL_REJECTED
+	               ? ngx_http_rl_problem(r, state->last, rc)
+	               : rc;
 }
 
 /* Once for a request, and its subrequests and redirects, when it is over, however it ends. */

@@ -40,6 +40,7 @@ create_loc(ngx_conf_t *cf)
 		ngx_rl_set_init(&conf->sets[i]);
 	conf->error_status = NGX_CONF_UNSET_UINT;
 	conf->never_status = NGX_CONF_UNSET_UINT;
+	conf->problem = NGX_CONF_UNSET;
 	return conf;
 }
 
@@ -58,6 +59,7 @@ merge_loc(ngx_conf_t *cf, void *parent, void *child)
 		conf->headers = outer->headers;
 	ngx_conf_merge_uint_value(conf->error_status, outer->error_status, 0);
 	ngx_conf_merge_uint_value(conf->never_status, outer->never_status, NGX_HTTP_FORBIDDEN);
+	ngx_conf_merge_value(conf->problem, outer->problem, 0);
 	return NGX_CONF_OK;
 }
 
@@ -265,6 +267,8 @@ static ngx_command_t commands[] = {
 	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),
 	LOC_COMMAND("rl_never_status", NGX_CONF_TAKE1, ngx_conf_set_num_slot,
                     offsetof(struct ngx_http_rl_conf, never_status), &status_bounds),
+	LOC_COMMAND("rl_problem", NGX_CONF_FLAG, ngx_conf_set_flag_slot,
+                    offsetof(struct ngx_http_rl_conf, problem), NULL),
 	LOC_COMMAND("rl_headers", NGX_CONF_1MORE, set_headers, 0, NULL),
 	LOC_COMMAND("rl_on_error", NGX_CONF_TAKE12, set_on_error, 0, NULL),
 	ngx_null_command,

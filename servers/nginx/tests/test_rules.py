@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rl_rule and rl_limit: each algorithm, several limits, costs, tiers, fields, variables, and what rlctl says of it."""
 import ctypes
+import json
 import os
 import subprocess
 import unittest
@@ -253,6 +254,42 @@ class Peeked:
     def policy(self, quota=None, unit=None):
         return self.field(self.rl.rl_http_ratelimit_policy,
                           HttpPolicy(self.name, quota or self.result.limit, self.result.window_ns, unit, None, 0))
+
+
+class Problems(Case):
+    def problem(self, answer, status, kind):
+        self.assertEqual((answer.status, answer["Content-Type"]), (status, "application/problem+json"))
+        told = json.loads(answer.body)
+        self.assertEqual((told["status"], told["type"]), (status, "https://iana.org/assignments/http-problem-types#" + kind))
+        return told
+
+    def test_a_used_quota_and_a_ban_and_what_costs_too_much(self):
+        n = self.nginx("rl_rule r 2/h; rl_problem on; error_page 429 403 /index.html;" +
+                       server("location = /a { rl_limit r key=$arg_k cost=$arg_c; rl_headers ietf x; }", "location = /b { rl_limit r key=$arg_k; rl_problem off; }"))
+        self.assertEqual(n.statuses("/a?k=x", 2), [200, 200])
+        c = n.connect()
+        self.addCleanup(c.close)
+        for method in ("GET", "GET", "HEAD"):
+            c.request(method, "/a?k=x", body=b"x" * 3000 if method == "GET" else None)
+            answer = c.getresponse()
+            body = answer.read()
+            self.assertEqual((answer.status, answer.headers["Content-Type"]), (429, "application/problem+json"))
+            self.assertEqual(body == b"", method == "HEAD")
+            self.assertEqual((answer.headers["X-RateLimit-Remaining"], answer.headers["RateLimit-Policy"]), ("0", '"r";q=2;w=3600'))
+        told = self.problem(n.get("/a?k=x"), 429, "quota-exceeded")
+        self.assertEqual(told["violated-policies"], ["r"])
+        self.assertIn("It may come again in ", told["detail"])
+        self.assertEqual(self.problem(n.get("/a?k=y&c=3"), 403, "quota-exceeded")["detail"], "The request costs more than its limit admits.")
+        rlctl(n.segment, "ban", "z", "--rule", "r")
+        self.problem(n.get("/a?k=z"), 429, "abnormal-usage-detected")
+        self.assertEqual(n.get("/b?k=x")["Content-Type"], "text/html")
+
+    def test_what_cannot_be_decided(self):
+        n = self.nginx("rl_rule r configured; rl_problem on;" +
+                       server("location = /a { rl_limit r; rl_on_error deny 503; }", "location = /b { rl_limit r; }"))
+        told = self.problem(n.get("/a"), 503, "temporary-reduced-capacity")
+        self.assertNotIn("violated-policies", told)
+        self.assertEqual(n.get("/b").status, 200)
 
 
 @unittest.skipIf(VARIANT == "asan", "librl with sanitizers is not loaded into Python")
