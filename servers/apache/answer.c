@@ -4,6 +4,7 @@
 
 #include <apr_strings.h>
 #include <http_log.h>
+#include <http_protocol.h>
 #include <rl_http.h>
 
 APLOG_USE_MODULE(rl);
@@ -157,6 +158,32 @@ answer_retry(struct visit *visit, const struct section *section, const struct rl
 	if (fields_of(section) & FIELDS_RETRY &&
 	    rl_http_retry_after(result, value, sizeof(value)) > 0)
 		apr_table_set(visit->top->err_headers_out, "Retry-After", value);
+}
+
+/* The body */
+
+int
+answer_problem(request_rec *r, const struct section *section, int status, const struct decided *d)
+{
+	struct rl_http_problem problem = {.status = (unsigned)status};
+	char text[RL_HTTP_PROBLEM_SIZE];
+	ssize_t len;
+
+	if (!or_default(section->has_problem, 0) || r->main)
+		return status;
+	if (d) {
+		problem.policy = d->rule->name;
+		problem.result = &d->result;
+	}
+	len = rl_http_problem(&problem, text, sizeof(text));
+	if (len <= 0 || (size_t)len >= sizeof(text))
+		return status;
+	r->status = status; /* before the body is read: no 100 Continue */
+	ap_discard_request_body(r);
+	ap_set_content_type(r, RL_HTTP_PROBLEM_TYPE);
+	ap_set_content_length(r, (apr_off_t)len);
+	ap_rwrite(text, (int)len, r);
+	return DONE;
 }
 
 /* Notes and environment */

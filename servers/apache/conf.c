@@ -24,6 +24,7 @@ create_section(apr_pool_t *pool, char *dir)
 
 	(void)dir;
 	s->status = s->fields = s->log_level = s->is_dry_run = s->denies_on_error = UNSET;
+	s->has_problem = UNSET;
 	s->prefix_v4 = s->prefix_v6 = UNSET;
 	return s;
 }
@@ -82,6 +83,7 @@ merge_sections(apr_pool_t *pool, void *outer, void *inner)
 	s->log_level = or_default(i->log_level, o->log_level);
 	s->is_dry_run = or_default(i->is_dry_run, o->is_dry_run);
 	s->denies_on_error = or_default(i->denies_on_error, o->denies_on_error);
+	s->has_problem = or_default(i->has_problem, o->has_problem);
 	s->prefix_v4 = or_default(i->prefix_v4, o->prefix_v4);
 	s->prefix_v6 = or_default(i->prefix_v6, o->prefix_v6);
 	return s;

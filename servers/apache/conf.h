@@ -85,7 +85,7 @@ struct section {
 	apr_array_header_t *allows;     /* apr_ipsubnet_t * */
 	int drops_limits, drops_allows; /* those around it do not count here */
 	const struct block *block;      /* &no_block: off */
-	int status, fields, log_level, is_dry_run, denies_on_error;
+	int status, fields, log_level, is_dry_run, denies_on_error, has_problem;
 	int prefix_v4, prefix_v6; /* bits of an address that make a client */
 };
 

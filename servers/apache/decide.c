@@ -219,7 +219,7 @@ refuse(struct round *round, const struct decided *d)
 	answer_notes(round->visit, round->r);
 	report_denial(round->r, round->visit, section);
 	close_visit(round);
-	return status;
+	return d ? answer_problem(round->r, section, status, d) : status;
 }
 
 static int
@@ -291,7 +291,7 @@ refuse_undecided(struct round *round)
 	note(round, OUTCOME_ERROR, NULL);
 	answer_notes(round->visit, round->r);
 	close_visit(round);
-	return HTTP_SERVICE_UNAVAILABLE;
+	return answer_problem(round->r, round->section, HTTP_SERVICE_UNAVAILABLE, NULL);
 }
 
 static int

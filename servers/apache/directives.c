@@ -420,6 +420,14 @@ set_dry_run(cmd_parms *cmd, void *to, int is_on)
 }
 
 static const char *
+set_problem(cmd_parms *cmd, void *to, int is_on)
+{
+	(void)cmd;
+	((struct section *)to)->has_problem = is_on;
+	return NULL;
+}
+
+static const char *
 set_log_level(cmd_parms *cmd, void *to, const char *word)
 {
 	return ap_parse_log_level(word, &((struct section *)to)->log_level) ? bad_word(cmd, word)
@@ -513,6 +521,8 @@ const command_rec directives[] = {
                       "the level of denials in the error log"),
 	AP_INIT_TAKE_ARGV("RLHeaders", set_headers, NULL, ANYWHERE,
                           "off, or ietf, x, x-unix, retry-after: the fields that answers have"),
+	AP_INIT_FLAG("RLProblem", set_problem, NULL, ANYWHERE,
+                     "on: who is refused gets a body of problem+json"),
 	AP_INIT_TAKE1("RLOnError", set_on_error, NULL, ANYWHERE,
                       "allow or deny: requests that cannot be decided"),
 	AP_INIT_TAKE2("RLClientPrefix", set_prefix, NULL, ANYWHERE,

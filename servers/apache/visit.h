@@ -83,6 +83,12 @@ void answer_fields(struct visit *visit, const struct section *section);
 void answer_notes(const struct visit *visit, request_rec *r);
 void answer_retry(struct visit *visit, const struct section *section,
                   const struct rl_result *result);
+/*
+ * The status of a refusal, for the server to answer with; DONE where RLProblem is on, and the body
+ * was sent. Without `d` nothing could be decided.
+ */
+int answer_problem(request_rec *r, const struct section *section, int status,
+                   const struct decided *d);
 void report_denial(request_rec *r, const struct visit *visit, const struct section *section);
 void report_delay(request_rec *r, const struct visit *visit, const struct section *section);
 uint64_t quota_of(struct rl *rl, const struct rl_item *item, const struct rl_result *result,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The answer to a request that is refused where `rl_problem` is on: a body of problem+json, in place
- * of nginx's page or that of error_page.
+ * The answer to a request that is refused where `rl_problem` is on: a body of problem+json, in
+ * place of nginx's page or that of error_page.
  */
 #include "ngx_http_rl.h"
 

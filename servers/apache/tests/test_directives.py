@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Each directive: what it does, and what is said of one that is wrong."""
 import base64
+import http.client
+import json
 import os
 import re
 import subprocess
@@ -300,6 +302,36 @@ class Directives(unittest.TestCase):
             if kind == "x":
                 self.assertLess(int(answers[1].fields["X-RateLimit-Reset"]), 40 * 86400)
 
+    def problem(self, answer, status, kind):
+        self.assertEqual((answer.status, answer.fields["Content-Type"]), (status, "application/problem+json"))
+        told = json.loads(answer.body)
+        self.assertEqual((told["status"], told["type"]), (status, "https://iana.org/assignments/http-problem-types#" + kind))
+        return told
+
+    def test_problems(self):
+        self.assertEqual(self.statuses(1, "/problem/quota"), [200])
+        answer = self.apache.get("/problem/quota")
+        told = self.problem(answer, 429, "quota-exceeded")
+        self.assertEqual(told["violated-policies"], ["one"])
+        self.assertIn(f"again in {answer.fields['Retry-After']} s.", told["detail"])
+        self.assertTrue(answer.fields["RateLimit"].startswith('"one";r=0;t='))
+        self.assertIn("admits", self.problem(self.apache.get("/problem/large"), 403, "quota-exceeded")["detail"])
+        rlctl(self.apache.segment, "ban", "127.0.0.36", "--rule", "two", "--for", "1h")
+        self.problem(self.apache.get("/problem/ban", source="127.0.0.36"), 429, "abnormal-usage-detected")
+        self.assertNotIn("violated-policies", self.problem(self.apache.get("/problem/undecided"), 503, "temporary-reduced-capacity"))
+        self.assertEqual(self.apache.get("/problem/off/x").fields["Content-Type"].split(";")[0], "text/html")
+
+    def test_a_problem_and_the_next_request_of_its_connection(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.apache.port, timeout=20)
+        told = []
+        for method in ("POST", "POST", "HEAD", "GET"):
+            connection.request(method, "/problem/kept", body=b"x" * 20000 if method == "POST" else None)
+            answer = connection.getresponse()
+            told.append((answer.status, answer.headers["Content-Type"], answer.read() != b""))
+        connection.close()
+        refused = (429, "application/problem+json")
+        self.assertEqual(told[1:], [(*refused, True), (*refused, False), (*refused, True)])
+
     def test_notes_and_environment(self):
         self.assertEqual(self.apache.get("/env/show.shtml").body, "PASSED two 1")
         self.assertEqual(self.admitted(2, "/env/show.shtml"), 1)
@@ -435,6 +467,13 @@ SECTIONS = {
     "/headers/x": "RLLimit one headers-x\nRLHeaders x",
     "/headers/x-unix": "RLLimit one headers-x-unix\nRLHeaders x-unix",
     "/headers/retry-after": "RLLimit one headers-r\nRLHeaders retry-after",
+    "/problem/quota": "RLLimit one problem\nRLProblem on\nErrorDocument 429 /page.html",
+    "/problem/kept": "RLLimit one problem-kept\nRLProblem on",
+    "/problem/large": "RLLimit two problem-large cost=5\nRLProblem on",
+    "/problem/ban": "RLLimit two\nRLProblem on",
+    "/problem/undecided": 'RLLimit two "%{req:X-Key}" empty=error\nRLOnError deny\nRLProblem on',
+    "/problem/off": "RLLimit two problem-off cost=5\nRLProblem on",
+    "/problem/off/x": "RLProblem off",
     "/headers/both": "RLLimit one headers-both\nRLHeaders ietf x",
     "/delay": "RLLimit evenly delay",
     "/nodelay": "RLLimit slowly nodelay burst=2 nodelay",
