@@ -38,6 +38,7 @@ static const luaL_Reg of_rule[] = {
 	{"allow", lrl_allow},
 	{"unban", lrl_unban},
 	{"headers", lrl_rule_headers},
+	{"problem", lrl_rule_problem},
 	{"info", lrl_rule_info},
 	{"name", lrl_rule_name},
 	{"handle", lrl_rule_handle},

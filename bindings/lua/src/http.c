@@ -72,6 +72,27 @@ lrl_rule_headers(lua_State *L)
 	return 1;
 }
 
+/* rule:problem(result, status): the body of a refusal, and its content type */
+int
+lrl_rule_problem(lua_State *L)
+{
+	struct rule *rule = lrl_rule(L, 1);
+	struct rl_result r = read_result(L);
+	struct rl_http_problem problem = {.status = (unsigned)luaL_checkinteger(L, 3),
+	                                  .result = &r};
+	char text[RL_HTTP_PROBLEM_SIZE];
+	ssize_t len;
+
+	if (r.verdict != RL_UNDECIDED)
+		problem.policy = rule->r.name;
+	len = rl_http_problem(&problem, text, sizeof text);
+	if (len < 0)
+		return luaL_error(L, "problem: a status from 100 to 599 is expected");
+	lua_pushlstring(L, text, (size_t)len);
+	lua_pushstring(L, RL_HTTP_PROBLEM_TYPE);
+	return 2;
+}
+
 static int
 read_networks(lua_State *L, int at, struct rl_http_network *networks, struct rl_http_trust *trust)
 {

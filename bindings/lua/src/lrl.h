@@ -131,6 +131,7 @@ int lrl_rule_info(lua_State *L);
 
 /* http.c */
 int lrl_rule_headers(lua_State *L);
+int lrl_rule_problem(lua_State *L);
 int lrl_client(lua_State *L);
 
 /* classes.c */

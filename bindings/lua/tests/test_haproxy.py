@@ -153,6 +153,24 @@ class HAProxy(unittest.TestCase):
         s.rlctl("--segment", segment, "ban", "127.0.0.1", "--for", "1h")
         self.assertEqual(s.get(self.port, "/page")[0], 429)
 
+    def problem(self, path, status, kind):
+        answer, headers, body = s.get(self.port, path)
+        self.assertEqual((answer, headers["content-type"]), (status, "application/problem+json"))
+        told = json.loads(body)
+        self.assertEqual((told["status"], told["type"]), (status, "https://iana.org/assignments/http-problem-types#" + kind))
+        return told
+
+    def test_problems(self):
+        segment = s.segment("problem")
+        self.start(segment, 'rules = {page = "1/day"}, problem = true, on_error = "deny"')
+        self.assertEqual(s.get(self.port, "/page")[0], 200)
+        told = self.problem("/page", 429, "quota-exceeded")
+        self.assertEqual(told["violated-policies"], ["page"])
+        self.assertRegex(told["detail"], r"again in \d+ s\.$")
+        self.assertNotIn("violated-policies", self.problem("/none", 503, "temporary-reduced-capacity"))
+        s.rlctl("--segment", segment, "ban", "127.0.0.1", "--for", "1h")
+        self.problem("/page", 429, "abnormal-usage-detected")
+
     def test_keys(self):
         self.start(s.segment("keys"), 'rules = {key = "1/day"}')
         self.assertEqual(s.get(self.port, "/key", **{"x-key": "a"})[0], 200)

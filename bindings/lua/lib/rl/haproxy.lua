@@ -15,7 +15,7 @@ local rl = require "rl"
 local statuses = require "rl.statuses"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
-local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, status = 429,
+local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, problem = false, status = 429,
 	client_v6 = 64, count_status = {}}
 local segment
 local rules, said = {}, {}
@@ -40,6 +40,8 @@ local function read_settings(given)
 		refuse_setting("on_error", '"allow" or "deny"')
 	elseif type(settings.required) ~= "boolean" then
 		refuse_setting("required", "true or false")
+	elseif type(settings.problem) ~= "boolean" then
+		refuse_setting("problem", "true or false")
 	elseif not is_whole(settings.client_v6, 1, 128) then
 		refuse_setting("client_v6", "1 to 128")
 	elseif not is_whole(settings.status, 400, 599) then
@@ -185,8 +187,12 @@ local function refuse(txn, rule, result)
 	for name, value in pairs(rule:headers(result) or {}) do
 		reply:add_header(name, value)
 	end
-	reply:add_header("content-type", "text/plain")
-	reply:set_body(status == 503 and "Service Unavailable\n" or "Too Many Requests\n")
+	local body, content_type = status == 503 and "Service Unavailable\n" or "Too Many Requests\n", "text/plain"
+	if settings.problem then
+		body, content_type = rule:problem(result, status)
+	end
+	reply:add_header("content-type", content_type)
+	reply:set_body(body)
 	txn:done(reply)
 end
 
