@@ -80,16 +80,29 @@ read_time(const struct context *context, const char *option, uint64_t *ns)
 }
 
 static bool
-read_cost(const struct context *context, struct ask *ask)
+read_field(const struct context *context, const char *option, struct wants *wants, bool *has,
+           size_t *field)
 {
-	const char *text = option_value(context, "cost");
+	const char *text = option_value(context, option);
 
-	ask->has_cost = text != NULL;
-	ask->cost = text ? wants_add(&ask->wants, text) : 0;
-	if (ask->cost < WANTS_MAX)
+	*has = text != NULL;
+	*field = text ? wants_add(wants, text) : 0;
+	if (*field < WANTS_MAX)
 		return true;
-	complain("--cost: '%s' is one field too many", text);
+	complain("--%s: '%s' is one field too many", option, text);
 	return false;
+}
+
+static bool
+read_costs(const struct context *context, struct ask *ask)
+{
+	if (option_value(context, "lasts") && !option_value(context, "actual")) {
+		complain("--lasts: is of use with --actual alone");
+		return false;
+	}
+	return read_field(context, "cost", &ask->wants, &ask->has_cost, &ask->cost) &&
+	       read_field(context, "actual", &ask->wants, &ask->has_actual, &ask->actual) &&
+	       read_field(context, "lasts", &ask->wants, &ask->has_lasts, &ask->lasts);
 }
 
 bool
@@ -99,7 +112,7 @@ ask_read(const struct context *context, struct ask *ask)
 	return read_format(context, &ask->format) && check_layout(context) &&
 	       read_key(context, ask) && read_where(context, ask) &&
 	       read_time(context, "since", &ask->since_ns) &&
-	       read_time(context, "until", &ask->until_ns) && read_cost(context, ask);
+	       read_time(context, "until", &ask->until_ns) && read_costs(context, ask);
 }
 
 void

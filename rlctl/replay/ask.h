@@ -18,8 +18,8 @@ struct ask {
 	struct where where[WHERES_MAX];
 	size_t where_count;
 	uint64_t since_ns, until_ns; /* from, and before */
-	bool has_cost;
-	size_t cost; /* the field that is wanted */
+	bool has_cost, has_actual, has_lasts;
+	size_t cost, actual, lasts; /* the fields that are wanted */
 };
 
 /* As the command line has it; false after a message. ask_free() is due in any case. */

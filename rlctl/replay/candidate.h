@@ -37,6 +37,7 @@ struct candidate {
 	uint64_t denied_by[RL_LIMITS_MAX];
 	uint64_t delayed, delay_ns, delay_most_ns;
 	uint64_t denied_more, denied_less; /* here and not by the first; by that and not here */
+	uint64_t settle_charged, settle_given, settle_debt, settle_late; /* of --actual */
 	uint64_t table_bytes;
 	uint32_t *record; /* by key: its place among those denied, from 1; 0 none */
 	struct denied_key *keys;

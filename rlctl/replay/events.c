@@ -44,6 +44,23 @@ events_add(struct events *events, struct slice key, uint64_t time_ns, uint32_t c
 	return true;
 }
 
+uint32_t
+events_spend(struct events *events, struct spending spending)
+{
+	events->spendings = array_grow(events->spendings, events->spending_count,
+	                               &events->spending_room, sizeof(*events->spendings));
+	events->spendings[events->spending_count] = spending;
+	return (uint32_t)events->spending_count++;
+}
+
+struct spending
+events_spending(const struct events *events, const struct event *event)
+{
+	if (events->spendings)
+		return events->spendings[event->cost];
+	return (struct spending){.estimate = event->cost, .actual = ACTUAL_UNKNOWN};
+}
+
 void
 events_append(struct events *events, struct event event)
 {
@@ -113,5 +130,6 @@ void
 events_free(struct events *events)
 {
 	names_free(&events->names);
+	free(events->spendings);
 	free(events->at);
 }

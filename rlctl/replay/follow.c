@@ -46,7 +46,7 @@ add(struct following *f, const struct request *request)
 {
 	struct events *events = f->follow->events;
 	struct event event = {request->time_ns, names_count(&events->names, request->key),
-	                      request->cost};
+	                      request->spending.estimate};
 
 	if (event.key == UINT32_MAX) {
 		complain("too many keys");

@@ -87,15 +87,10 @@ decide(struct reading *reading, struct slice line, enum line_kind *kind, const c
 }
 
 static bool
-read_cost(const struct ask *ask, const struct line_values *values, uint32_t *cost)
+read_number(struct slice value, uint32_t *out)
 {
-	struct slice value;
 	uint64_t number = 0;
 
-	*cost = 1;
-	if (!ask->has_cost)
-		return true;
-	value = values->value[ask->cost];
 	for (size_t i = 0; i < value.len && value.at[i] != '.'; i++) {
 		if (value.at[i] < '0' || value.at[i] > '9')
 			return false;
@@ -103,8 +98,51 @@ read_cost(const struct ask *ask, const struct line_values *values, uint32_t *cos
 		if (number > UINT32_MAX)
 			number = UINT32_MAX;
 	}
-	*cost = (uint32_t)number;
+	*out = (uint32_t)number;
 	return value.len > 0;
+}
+
+/* Seconds, with a fraction of nine digits at most that count. */
+static bool
+read_seconds(struct slice value, uint64_t *ns)
+{
+	struct slice whole = slice_until(value, '.');
+	uint64_t unit = RL_SECOND;
+	uint32_t seconds;
+
+	if (!read_number(whole, &seconds))
+		return false;
+	*ns = seconds * RL_SECOND;
+	for (size_t i = whole.len + 1; i < value.len; i++) {
+		if (value.at[i] < '0' || value.at[i] > '9')
+			return false;
+		unit /= 10;
+		*ns += unit * (uint64_t)(value.at[i] - '0');
+	}
+	return true;
+}
+
+/* What a request has cost, if the line tells it; what it has not told leaves the estimate. */
+static const char *
+read_actual(const struct ask *ask, const struct line_values *values, struct spending *out)
+{
+	uint32_t actual;
+
+	if (!ask->has_actual || !read_number(values->value[ask->actual], &actual))
+		return NULL;
+	out->actual = actual < RL_CAPACITY_MAX ? actual : RL_CAPACITY_MAX;
+	if (!ask->has_lasts || read_seconds(values->value[ask->lasts], &out->lasts_ns))
+		return NULL;
+	return "how long it lasts is no number of seconds";
+}
+
+static const char *
+read_spending(const struct ask *ask, const struct line_values *values, struct spending *out)
+{
+	*out = (struct spending){.estimate = 1, .actual = ACTUAL_UNKNOWN};
+	if (ask->has_cost && !read_number(values->value[ask->cost], &out->estimate))
+		return "its cost is no number";
+	return read_actual(ask, values, out);
 }
 
 static bool
@@ -135,8 +173,8 @@ judge(struct intake *intake, const struct line_values *values, struct request *o
 	if (kind != LINE_EVENT)
 		return kind;
 	out->time_ns = values->time_ns;
-	*wrong = "its cost is no number";
-	return read_cost(intake->ask, values, &out->cost) ? LINE_EVENT : LINE_WRONG;
+	*wrong = read_spending(intake->ask, values, &out->spending);
+	return *wrong ? LINE_WRONG : LINE_EVENT;
 }
 
 static enum line_kind

@@ -5,6 +5,7 @@
 /* From lines to requests: what is read, what is passed over and why, and what was understood. */
 
 #include "replay/ask.h"
+#include "replay/events.h"
 #include "replay/lines.h"
 
 #define EXAMPLES 3
@@ -33,7 +34,7 @@ struct reading {
 struct request {
 	uint64_t time_ns;
 	struct slice key;
-	uint32_t cost;
+	struct spending spending;
 };
 
 struct reading *reading_open(struct intake *intake, const char *file, bool is_growing);

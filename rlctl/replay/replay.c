@@ -83,7 +83,7 @@ static const char *const pairs[][2] = {
 	{"suggest", "verdicts"},    {"suggest", "as-is"},        {"follow", "as-is"},
 	{"since-change", "limit"},  {"since-change", "suggest"}, {"since-change", "capacity"},
 	{"since-change", "since"},  {"verdicts", "json"},        {"format", "log-format"},
-	{"limit", "window"},
+	{"limit", "window"},        {"suggest", "actual"},       {"follow", "actual"},
 };
 
 static bool
@@ -148,6 +148,15 @@ read_options(const struct context *context, struct replay *replay)
 	       read_top(context, &replay->top) && read_late(context, replay);
 }
 
+/* What is kept of it in the event. */
+static uint32_t
+cost_of(struct replay *replay, const struct request *request)
+{
+	if (replay->ask.has_actual)
+		return events_spend(&replay->events, request->spending);
+	return request->spending.estimate;
+}
+
 static bool
 read_file(struct replay *replay, const char *name)
 {
@@ -157,7 +166,8 @@ read_file(struct replay *replay, const char *name)
 	int got = -1;
 
 	while (reading && is_good && (got = reading_next(reading, &request)) > 0)
-		is_good = events_add(&replay->events, request.key, request.time_ns, request.cost);
+		is_good = events_add(&replay->events, request.key, request.time_ns,
+		                     cost_of(replay, &request));
 	if (!is_good)
 		complain("too many keys");
 	if (reading)

@@ -27,6 +27,8 @@ const struct command_option replay_options[] = {
 	{"since-change", 0, "N",
          "--rule before and after change N of 'config history', from then on"},
 	{"cost", 0, "FIELD", "what a request costs; default: 1"},
+	{"actual", 0, "FIELD", "what it has cost in the end: --cost is an estimate"},
+	{"lasts", 0, "FIELD", "--actual: so many seconds later; default: at once"},
 	{"time", 0, "FIELD", "the member of a JSON line that is its time"},
 	{"as-is", 0, NULL, "decide requests in the order in which they stand"},
 	{"origin", 'o', "epoch|first", "where windows start from; default: epoch"},

@@ -121,6 +121,10 @@ put_outcome(const struct report_of *report, const struct candidate *candidate, j
 	json_put(object, "delayed", json_count(candidate->delayed));
 	json_put(object, "delay_ns", json_count(candidate->delay_ns));
 	json_put(object, "delay_most_ns", json_count(candidate->delay_most_ns));
+	json_put(object, "settle_charged", json_count(candidate->settle_charged));
+	json_put(object, "settle_given", json_count(candidate->settle_given));
+	json_put(object, "settle_debt", json_count(candidate->settle_debt));
+	json_put(object, "settle_late", json_count(candidate->settle_late));
 	json_put(object, "table_bytes", json_count(candidate->table_bytes));
 	json_put(object, "top", json_top(report, candidate));
 	json_put(object, "chart_width_ns", json_count(candidate->chart.width_ns));

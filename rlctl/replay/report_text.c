@@ -96,6 +96,17 @@ print_delays(const struct candidate *candidate)
 }
 
 static void
+print_settled(const struct candidate *c)
+{
+	if (c->settle_charged == 0)
+		return;
+	printf("settled       %" PRIu64 " of %" PRIu64 " charged: %" PRIu64 " given back, %" PRIu64
+	       " of debts, %" PRIu64 " too late\n",
+	       c->settle_charged - c->settle_given + c->settle_debt, c->settle_charged,
+	       c->settle_given, c->settle_debt, c->settle_late);
+}
+
+static void
 print_limits(const struct candidate *candidate)
 {
 	size_t count = candidate_limits(candidate);
@@ -121,6 +132,7 @@ print_totals(const struct candidate *candidate)
 	row_if("exempt", candidate->exempt);
 	row_if("shadow_denied", candidate->shadow_denied);
 	print_delays(candidate);
+	print_settled(candidate);
 	printf("table         %s\n", bytes_format(candidate->table_bytes).text);
 }
 

@@ -186,7 +186,7 @@ complain_undecided(const struct run *run, const struct candidate *candidate,
 /* To the library, no cost is no request: it tells what one would be told. Here it goes. */
 static void
 ask(const struct candidate *candidate, const struct name *name, uint32_t cost, uint64_t now_ns,
-    struct rl_result *result)
+    struct rl_charges *charges, struct rl_result *result)
 {
 	struct rl_item item = {
 		.rule = candidate->id,
@@ -194,8 +194,11 @@ ask(const struct candidate *candidate, const struct name *name, uint32_t cost, u
 		.key_len = name->len,
 		.cost = cost,
 		.now_ns = candidate->start_ns + now_ns,
+		.charges = charges,
 	};
 
+	if (charges)
+		charges->count = 0;
 	*result = (struct rl_result){.verdict = RL_ALLOWED};
 	if (cost > 0)
 		rl_check_item(candidate->rl, &item, result);
@@ -208,14 +211,20 @@ decide(struct run *run, const struct event *event)
 {
 	const struct name *name = names_at(&run->events->names, event->key);
 	uint64_t now_ns = clock_of(run, event->time_ns);
+	struct spending spending = events_spending(run->events, event);
+	bool is_settled = spending.actual != ACTUAL_UNKNOWN;
+	uint32_t place = is_settled ? settling_place(&run->settling) : 0;
 	struct rl_result results[CANDIDATES_MAX];
 	bool first = false;
 
+	if (!settling_until(&run->settling, now_ns))
+		return false;
 	for (size_t i = 0; i < run->candidate_count; i++) {
 		struct candidate *candidate = &run->candidates[i];
 		bool is_denied;
 
-		ask(candidate, name, event->cost, now_ns, &results[i]);
+		ask(candidate, name, spending.estimate, now_ns,
+		    is_settled ? settling_charges(&run->settling, place, i) : NULL, &results[i]);
 		if (results[i].error != 0 &&
 		    !complain_undecided(run, candidate, event, &results[i]))
 			return false;
@@ -224,6 +233,8 @@ decide(struct run *run, const struct event *event)
 		candidate->denied_more += is_denied && !first;
 		candidate->denied_less += first && !is_denied;
 	}
+	if (is_settled)
+		settling_add(&run->settling, place, now_ns + spending.lasts_ns, spending.actual);
 	if (run->wants_verdicts && event >= run->events->at + run->reported)
 		verdicts_write(event, name, results, run->candidate_count);
 	return true;
@@ -243,15 +254,19 @@ decide_group(struct run *run, size_t first, size_t keys)
 	return true;
 }
 
-/* A key that ever lacked a place has answers that are not the limit's. */
+/* Take in what was settled. A key that ever lacked a place has answers that are not the limit's. */
 static bool
-check_places(const struct candidate *candidate)
+check_places(struct candidate *candidate)
 {
 	static const enum rl_counter full[] = {RL_COUNT_full_denied, RL_COUNT_full_allowed,
 	                                       RL_COUNT_full_undecided};
 	uint64_t counters[RL_COUNTERS];
 
 	rl_stats(candidate->rl, candidate->id, counters, RL_COUNTERS);
+	candidate->settle_charged += counters[RL_COUNT_settle_charged];
+	candidate->settle_given += counters[RL_COUNT_settle_given];
+	candidate->settle_debt += counters[RL_COUNT_settle_debt];
+	candidate->settle_late += counters[RL_COUNT_settle_late];
 	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
 		if (counters[full[i]] == 0)
 			continue;
@@ -293,7 +308,7 @@ run_groups(struct run *run)
 
 	for (size_t first = 0; first == 0 || first < count; first += keys) {
 		bool is_done = open_fitting(run, &keys) && decide_group(run, first, keys) &&
-		               check_all_places(run);
+		               settling_until(&run->settling, UINT64_MAX) && check_all_places(run);
 
 		run_end(run);
 		if (!is_done || count == 0)
@@ -325,12 +340,15 @@ run_all(struct run *run)
 	const struct events *events = run->events;
 	bool is_done;
 
+	run->settling.candidates = run->candidates;
+	run->settling.candidate_count = run->candidate_count;
 	for (size_t i = 0; i < run->candidate_count; i++)
 		begin(&run->candidates[i], events->names.count);
 	for (size_t i = 0; events->count > 0 && i < run->candidate_count; i++)
 		run->candidates[i].chart =
 			chart_make(events->first_ns, events->last_ns, run->east_ns);
 	is_done = run_groups(run);
+	settling_free(&run->settling);
 	progress_erase();
 	for (size_t i = 0; is_done && i < run->candidate_count; i++)
 		tally_finish(&run->candidates[i]);

@@ -13,6 +13,7 @@
 
 #include "replay/candidate.h"
 #include "replay/events.h"
+#include "replay/settling.h"
 
 #define TABLE_BYTES_MAX (UINT64_C(192) << 20)
 
@@ -22,7 +23,8 @@ struct run {
 	size_t candidate_count;
 	bool is_from_first;  /* time 0 is the first request's, not 1970 */
 	bool wants_verdicts; /* write a line for each request */
-	int64_t east_ns;     /* of the zone whose round times the charts have */
+	struct settling settling;
+	int64_t east_ns; /* of the zone whose round times the charts have */
 
 	/* of run_live() */
 	size_t key_room; /* keys that the tables are for */

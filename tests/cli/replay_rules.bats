@@ -138,6 +138,53 @@ keys_are() {
 	has requests=5 admitted=3 denied=2 unreadable=1
 }
 
+@test "--actual: what a request has cost counts from when it ends, and the estimate until then" {
+	{
+		echo '1 a 80 10 0.5'
+		echo '1.2 a 80 10 0.5'
+		echo '2 a 80 200 1'
+		echo '2.5 a 10 5 0'
+		echo '3 a 1 1 0'
+		echo '4 b 50 - 1'
+		echo '5 b 50 7 1'
+		echo '5.5 b 1 1 1.000000001'
+		echo '6 b 43 43 1'
+		echo '6.1 b 1 1 x'
+	} >"$log"
+	local format='$msec $remote_addr $estimate $actual $seconds'
+	local by=(-c 100 -w 1h --cost estimate --actual actual --log-format "$format" "$log")
+	rlctl replay --verdicts --lasts seconds "${by[@]}"
+	exits 0
+	[ "$(cut -f3 <<<"$output" | paste -sd' ')" = 'allowed denied allowed allowed denied allowed allowed denied allowed' ]
+	complains 'log:10: how long it lasts is no number of seconds'
+	rlctl replay --json --lasts seconds "${by[@]}"
+	has admitted=6 settle_charged=263 settle_given=118 settle_debt=120 settle_late=0
+	rlctl replay --lasts seconds "${by[@]}"
+	says_line 'settled       265 of 263 charged: 118 given back, 120 of debts, 0 too late'
+	rlctl replay --verdicts "${by[@]}"
+	[ "$(cut -f3 <<<"$output" | paste -sd' ')" = 'allowed allowed allowed denied denied allowed allowed allowed denied allowed' ]
+	rlctl_in '' replay -c 1 -w 1s --lasts x
+	in_trouble '--lasts: is of use with --actual alone'
+}
+
+@test "--actual: the same for one candidate and for several, whose requests are under way at once" {
+	for i in {0..999}; do
+		echo "$((i / 10)).$((i % 10)) k$((i % 7)) 50 $((i * 37 % 101)) $((i % 13)).5"
+	done >"$log"
+	local how=(--cost estimate --actual actual --lasts seconds --log-format '$msec $remote_addr $estimate $actual $seconds' "$log")
+	local bucket='{"limit": "200/10s", "algorithm": "token_bucket"}'
+	local settled='[.admitted, .denied, .settle_charged, .settle_given, .settle_debt, .settle_late] | @csv'
+	local alone=()
+	for limit in 300/10s "$bucket"; do
+		rlctl replay --json -l "$limit" "${how[@]}"
+		alone+=("$(jq -r "$settled" <<<"$output")")
+	done
+	rlctl replay --json -l 300/10s -l "$bucket" "${how[@]}"
+	exits 0
+	[ "$(jq -r ".candidates[] | $settled" <<<"$output")" = "$(printf '%s\n' "${alone[@]}")" ]
+	[ "${alone[0]}" != "${alone[1]}" ]
+}
+
 @test "--limit: as everywhere else" {
 	printf '%s a\n' 0 1 2 3 4 5 6 >"$log"
 	rlctl replay --limit 5/min "$log"
