@@ -145,6 +145,38 @@ survive_debt(void)
 		fail_msg("%u are counted of the 4 that were charged and the 2 owed", r.used);
 }
 
+/* One of the two that were charged in a closed sub-bucket has cost nothing. */
+static void
+prepare_settle_late(void)
+{
+	test_check_at(rl, rules[HARD], "k0", 2, 2, T0, NULL, &charged);
+	check_at(HARD, 0, T0 + RL_SECOND, NULL);
+	now = T0 + 2 * RL_SECOND;
+	check_at(HARD, 0, now, NULL);
+}
+
+static void
+run_settle_to_one(void)
+{
+	struct rl_charges copy = charged;
+
+	at_settle(rl, &copy, 1, now);
+}
+
+static void
+prepare_bucket(void)
+{
+	test_check_at(rl, rules[TOKEN], "k0", 2, 3, now, NULL, &charged);
+}
+
+static void
+run_settle_to_five(void)
+{
+	struct rl_charges copy = charged;
+
+	at_settle(rl, &copy, 5, now);
+}
+
 static void
 run_reset(void)
 {
@@ -255,6 +287,10 @@ main(void)
 		OPERATION("refund", prepare_refund, run_refund, NULL),
 		OPERATION("refund late", prepare_late_refund, run_refund, survive_late_refund),
 		OPERATION("settle to more", prepare_debt, run_debt, survive_debt),
+		OPERATION("settle to less", prepare_settle_late, run_settle_to_one,
+	                  survive_late_refund),
+		OPERATION("settle a bucket to less", prepare_bucket, run_settle_to_one, NULL),
+		OPERATION("settle a bucket to more", prepare_bucket, run_settle_to_five, NULL),
 		OPERATION("reset", prepare_refund, run_reset, NULL),
 		OPERATION("reset many", prepare_reset_many, run_reset_many, NULL),
 		OPERATION("reset at once", prepare_reset_many, run_renew, NULL),

@@ -73,6 +73,56 @@ survive_ban_with_reason(void)
 	survive_ban();
 }
 
+/* By the segment's own clock, as whoever is at its command line means it. */
+static int
+override(uint32_t capacity)
+{
+	return rl_override(rl, rules[HARD], 0, "k1", 2, capacity, FAR);
+}
+
+static uint32_t
+limit_of_key(int key)
+{
+	struct rl_result r;
+
+	check_at(HARD, key, now, &r);
+	assert_int_equal(r.error, 0);
+	return r.limit;
+}
+
+static void
+prepare_override(void)
+{
+	prepare_used();
+	assert_int_equal(override(3), 0);
+}
+
+static void
+run_override(void)
+{
+	override(9);
+}
+
+static void
+run_override_lifted(void)
+{
+	override(0);
+}
+
+/* The key's limit is one that it was given, or the configured one, and can be set and lifted. */
+static void
+survive_override(void)
+{
+	uint32_t limit = limit_of_key(1);
+
+	assert_true(limit == 3 || limit == 6 || limit == 9);
+	assert_int_equal(limit_of_key(0), 6);
+	assert_int_equal(override(2), 0);
+	assert_int_equal(limit_of_key(1), 2);
+	assert_int_equal(override(0), 1);
+	assert_int_equal(limit_of_key(1), 6);
+}
+
 static void
 run_define(void)
 {
@@ -279,6 +329,10 @@ main(void)
 		OPERATION("ban with a reason", prepare_used, run_ban_with_reason,
 	                  survive_ban_with_reason),
 		OPERATION("automatic ban", prepare_auto_ban, run_auto_ban, survive_auto_ban),
+		OPERATION("override", prepare_used, run_override, survive_override),
+		OPERATION("override again", prepare_override, run_override, survive_override),
+		OPERATION("lift an override", prepare_override, run_override_lifted,
+	                  survive_override),
 		OPERATION("define", prepare_used, run_define, survive_define),
 		OPERATION("define first", prepare_used, run_define_first, survive_define_first),
 		OPERATION("define again", prepare_again, run_define, survive_define),
