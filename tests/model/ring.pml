@@ -14,6 +14,8 @@
  *	REFUNDS   refunds of what was charged in the open sub-bucket are modelled
  *	LATE      so are those of a closed one, which take two steps: its entry is lowered, and then the sum is
  *	          that of what the ring has
+ *	DEBTS     a worker may also charge 1 that was not asked for, as rl_settle() does for what a request
+ *	          has cost beyond its charge: whatever CAP says, as long as no more than DEBTS count
  *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
  *	SUMS_ONLY the ring's entries are not looked at, only what follows from them
  *	ALIAS     an entry keeps its epoch modulo this
@@ -42,7 +44,8 @@
  *	ring holds exactly what was admitted, for each sub-bucket of span; of a frozen state,
  *	for each that the closer needs
  *	a copy of the ring that passed its second look holds what was admitted
- *	any N + 1 sub-buckets in a row admitted CAP at most (without ESTIMATE)
+ *	any N + 1 sub-buckets in a row admitted CAP at most (without ESTIMATE); with DEBTS, those up to a
+ *	charge that was asked for, at the time of it, debts included
  */
 
 #ifndef WORKERS
@@ -94,9 +97,18 @@
 #else
 #define CARRIED(word) ((word) & 3 << 17)
 #endif
+#elif defined(DEBTS)
+#define LIMIT(word) most
+#define CARRIED(word) 0
 #else
 #define LIMIT(word) CAP
 #define CARRIED(word) 0
+#endif
+
+#ifdef DEBTS
+#define FORGET_MOST most = 0
+#else
+#define FORGET_MOST skip
 #endif
 
 /* Ring entry: gen | count | epoch. */
@@ -180,7 +192,7 @@ inline check()
 			:: x <= T -> assert(admitted[x] == 0); x++
 			:: else -> break
 			od;
-#if !defined(ESTIMATE) && !defined(SHARES)
+#if !defined(ESTIMATE) && !defined(SHARES) && !defined(DEBTS)
 			from = 0;
 			do
 			:: from <= T ->
@@ -200,6 +212,23 @@ inline check()
 	}
 }
 
+#ifdef DEBTS
+/* A charge that was asked for found room beside all that counts by then, debts included. */
+inline check_asked()
+{
+	d_step {
+		total = 0;
+		y = (EPOCH(word) > N -> EPOCH(word) - N : 0);
+		do
+		:: y <= EPOCH(word) -> total = total + admitted[y]; y++
+		:: else -> break
+		od;
+		assert(total <= CAP);
+		y = 0; total = 0
+	}
+}
+#endif
+
 /* What a step pays when its CAS succeeds. */
 #define NOTHING 0
 #define CHARGE 1
@@ -207,7 +236,7 @@ inline check()
 
 /* Back to the start, knowing nothing: what is no longer used must not tell states apart. */
 #define AGAIN \
-	FORGET_RING; \
+	FORGET_RING; FORGET_MOST; \
 	gen = 0; seen = 0; next = 0; pays = NOTHING; k = 0; old = 0; now = 0; age = 0; used = 0; \
 	goto start
 
@@ -278,6 +307,24 @@ inline decide(is_ringed)
 	:: now < T -> now++
 	:: break
 	od;
+#ifdef DEBTS
+	if
+	:: most == 0 -> most = CAP
+	:: most == 0 -> most = DEBTS
+	:: else
+	fi;
+#ifdef DEBT_FROZEN
+	if
+	:: most == DEBTS && JUMP(seen) > 0 && CUR(seen) + SUM(seen) < DEBTS ->
+		next = seen + ONE;
+		pays = CHARGE;
+		FORGET_RING;
+		now = 0;
+		goto swap
+	:: else
+	fi;
+#endif
+#endif
 #ifdef TIME_GOES_BACK
 	if
 	:: now < EPOCH(seen) && JUMP(seen) == 0 ->
@@ -324,6 +371,9 @@ inline decide(is_ringed)
 #ifdef ONE_TOO_MANY
 	if
 	:: CUR(seen) + SUM(seen) > LIMIT(seen) ->
+#elif defined(DEBT_UNBOUNDED)
+	if
+	:: most == CAP && CUR(seen) + SUM(seen) + 1 > LIMIT(seen) ->
 #else
 	if
 	:: CUR(seen) + SUM(seen) + 1 > LIMIT(seen) ->
@@ -411,6 +461,9 @@ proctype worker() ALIVE
 #ifdef ESTIMATE
 	bit share;
 #endif
+#ifdef DEBTS
+	byte most; /* may count, with this charge */
+#endif
 
 start:
 #if RETIRERS > 0
@@ -478,6 +531,7 @@ look_again:
 		next = WORD(now, 1, 0, 0, 0, gen);
 		pays = CHARGE;
 		now = 0;
+		FORGET_MOST;
 		goto swap
 	}
 
@@ -573,6 +627,12 @@ swap:
 	atomic {
 		STEP;
 		if
+#ifdef DEBT_BLINDLY
+		:: most == DEBTS && pays == CHARGE && word != seen && tag == gen && WORD_GEN(word) == gen ->
+			word = word + ONE;
+			admitted[EPOCH(next)]++;
+			check()
+#endif
 		:: word == seen ->
 			assert(tag == gen);
 			word = next;
@@ -593,6 +653,12 @@ swap:
 			:: else
 			fi;
 			check();
+#ifdef DEBTS
+			if
+			:: pays == CHARGE && most == CAP -> check_asked()
+			:: else
+			fi;
+#endif
 			if
 			:: pays != NOTHING -> DONE
 			:: else

@@ -135,6 +135,7 @@ ring_check() {
 	holds 'late refunds'           ring -DT=5 -DLATE
 	holds 'late refunds, all but one killed' ring -DT=3 -DLATE -DSOLO=45
 	holds 'late refunds, retired'  ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=4 -DLATE
+	holds 'debts and late refunds' ring -DT=3 -DDEBTS=3 -DLATE
 	holds 'retire and reclaim'     ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=3
 	holds 'a share'                ring -DWORKERS=1 -DT=3 -DSHARES=2 -DREFUNDS
 	holds 'a share, two workers'   ring -DT=2 -DSHARES=1
@@ -151,6 +152,10 @@ ring_mutants() {
 	for mutant in SUM_SUBTRACTS SUM_BLINDLY NO_ADD_UP; do
 		caught "$mutant" ring -DT=5 -DLATE "-D$mutant"
 	done
+	for mutant in DEBT_BLINDLY DEBT_UNBOUNDED ONE_TOO_MANY; do
+		caught "a debt, $mutant" ring -DT=3 -DDEBTS=3 "-D$mutant"
+	done
+	caught 'DEBT_FROZEN, REFUND_FROZEN' ring -DT=5 -DDEBTS=3 -DREFUNDS -DDEBT_FROZEN -DREFUND_FROZEN
 	caught ONE_TOO_MANY ring -DONE_TOO_MANY
 	caught RESTART_KEEPS_SPAN ring -DT=5 -DRESTART_KEEPS_SPAN
 	caught COPY_WITHOUT_RECHECK ring -DT=5 -DCOPY_WITHOUT_RECHECK
@@ -284,6 +289,10 @@ ring_torture() {
 	holds 'late refunds, granularity 3' ring -DN=3 -DT=6 -DLATE
 	holds 'late refunds, estimate' ring -DT=5 -DREFUNDS -DLATE -DESTIMATE
 	holds 'late refunds, three workers' ring -DWORKERS=3 -DT=3 -DLATE
+	holds 'DEBT_FROZEN alone'      ring -DDEBTS=3 -DREFUNDS -DDEBT_FROZEN
+	holds 'debts, longer'          ring -DT=5 -DDEBTS=4 -DREFUNDS -DLATE
+	holds 'debts, granularity 3'   ring -DN=3 -DT=5 -DDEBTS=3 -DLATE
+	holds 'debts, all but one killed' ring -DT=3 -DDEBTS=3 -DLATE -DSOLO=60
 	holds 'all but one killed, longer' ring -DREFUNDS -DSOLO=40
 	holds 'all but one killed, 3'  ring -DN=3 -DT=6 -DREFUNDS -DSOLO=60
 	holds 'a share, two workers, longer' ring -DT=3 -DSHARES=2
