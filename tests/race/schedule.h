@@ -13,7 +13,9 @@
 
 #include "testing.h"
 
+#ifndef WORKERS
 #define WORKERS 3
+#endif
 #define STACK_BYTES (256 * 1024)
 #define SWITCHES 6 /* hand-overs in a run */
 #ifndef STEPS
