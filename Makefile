@@ -521,7 +521,7 @@ mutants: $(CHECK_BUILDS)
 	@tests/support/run.sh $(foreach n,0 1 2 3,'tests/mutants/run.sh $(n) 4')
 
 MINUTES ?= 10
-torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) build/v/whole/tests/$(STORM) build/v/whole/tests/race/test_holders build/rld build-python build-ruby build-php | build/need
+torture: mutants $(FLOOD) $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) build/v/whole/tests/$(STORM) build/v/whole/tests/race/test_holders build/rld build-python build-ruby build-php | build/need
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/$(STORM)
 	RL_STORM_SECONDS=$$(($(MINUTES) * 60)) build/v/whole/tests/race/test_holders
 	tests/support/run.sh $(CLI:%='tests/cli/run.sh build/rlctl %')
@@ -531,6 +531,8 @@ torture: mutants $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tests/%) bui
 	RL_POLICY_SEEDS=1000 build/tests/cluster/test_admits
 	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
 	RL_LLM_WINDOW=60 bindings/python/tests/run.sh bindings/python/tests/test_llm_proxy.py
+	build/tests/flood/exact --requests 100000000 --seed 1000000
+	build/tests/flood/exact --kills 60 --seed 1000000
 	for queue in celery sidekiq laravel; do RL_JOBS=2000 bindings/common/tests/jobs/run.py $$queue || exit; done
 	tests/model/run.sh torture
 	tests/relacy/run.sh 5000000
