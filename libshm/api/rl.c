@@ -7,29 +7,27 @@
 #include "decide/sleep.h"
 #include "decide/usual.h"
 
+/* By what rl_usual_take() has taken of a look. */
 static inline __attribute__((always_inline)) int
 check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len, uint64_t cost,
-            uint64_t now_ns, struct rl_result *result, struct rl_policy_look *look)
+            uint64_t now_ns, struct rl_result *result, const struct rl_policy_look *look,
+            struct rl_usual *u)
 {
-	struct rl_usual u;
 	uint64_t hash;
 
-	if (__builtin_expect(!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, look, &u),
-	                     0))
-		return RL_AGAIN;
 	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
 	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
 		return kind == RL_POLICY_BUCKET
 		               ? RL_AGAIN
 		               : rl_exception_usual(rl, rule, key, key_len, cost, now_ns, result,
-		                                    u.limit, u.quota.capacity, hash, look->cached,
+		                                    u->limit, u->quota.capacity, hash, look->cached,
 		                                    look->sequence);
-	rl_usual_place(rl, hash, &u);
-	rl_table_prefetch(&rl->segment.table, &u.candidates);
-	if (__builtin_expect(!rl_usual_find(rl, now_ns, &u), 0))
+	rl_usual_place(rl, hash, u);
+	rl_table_prefetch(&rl->segment.table, &u->candidates);
+	if (__builtin_expect(!rl_usual_find(rl, now_ns, u), 0))
 		return RL_AGAIN;
-	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, &u);
+	return rl_usual_decide(rl, kind, rule, key, key_len, cost, now_ns, result, u);
 }
 
 /*
@@ -47,11 +45,16 @@ check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cos
 
 static __attribute__((noinline)) int
 check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-             uint64_t now_ns, struct rl_result *result)
+             uint64_t now_ns, struct rl_result *result, const struct rl_policy_cached *cached,
+             uint64_t sequence)
 {
-	struct rl_policy_look look;
+	const struct rl_policy_look look = rl_policy_looked(cached, sequence);
+	struct rl_usual u;
 
-	return check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result, &look);
+	return rl_usual_take(RL_POLICY_BUCKET, rule, cost, &look, &u)
+	               ? check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result,
+	                             &look, &u)
+	               : RL_AGAIN;
 }
 
 /* Rule and key alone, at a time that is known. RL_AGAIN: it is no usual request. */
@@ -60,11 +63,16 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
       struct rl_result *result)
 {
 	struct rl_policy_look look;
-	int decided = check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &look);
+	struct rl_usual u;
 
-	if (__builtin_expect(decided != RL_AGAIN, 1) || !(look.steps & RL_POLICY_BUCKET))
-		return decided;
-	return check_bucket(rl, rule, key, key_len, cost, now_ns, result);
+	if (!rl_usual_look(rl, rule, key, key_len, now_ns, &look))
+		return RL_AGAIN;
+	if (__builtin_expect(!rl_usual_take(0, rule, cost, &look, &u), 0))
+		return look.steps & RL_POLICY_BUCKET
+		               ? check_bucket(rl, rule, key, key_len, cost, now_ns, result,
+		                              look.cached, look.sequence)
+		               : RL_AGAIN;
+	return check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &look, &u);
 }
 
 /* By the caller's own copy, as often as it is slept. */

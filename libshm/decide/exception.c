@@ -113,7 +113,7 @@ rl_exception_of_key(const struct rl *rl, int rule, const void *key, size_t key_l
                     uint64_t now_ns, struct rl_result *result,
                     const struct rl_policy_cached *cached, uint64_t sequence)
 {
-	const struct rl_policy_look look = {.cached = cached, .sequence = sequence};
+	const struct rl_policy_look look = rl_policy_looked(cached, sequence);
 	const struct rl_sip of_key = rl_sip_of_key(rl->segment.key_start, key, key_len);
 	const struct rl_hash hash = rl_hash_both(of_key);
 	struct rl_exception_left left = {.decided = RL_AGAIN};

@@ -29,7 +29,7 @@ fetch_tags(const struct rl *rl, const struct rl_item *items, size_t count, struc
 		staged[i].now_ns = item->now_ns > 0 ? item->now_ns : *clock_ns;
 		staged[i].is_usual =
 			!item->charges && !rl_request_has_own(item) &&
-			rl_usual_make(rl, 0, item->rule, item->key, item->key_len, item->cost,
+			rl_usual_make(rl, item->rule, item->key, item->key_len, item->cost,
 		                      staged[i].now_ns, &look, &staged[i].usual);
 		if (staged[i].is_usual)
 			rl_table_prefetch_tags(&rl->segment.table, &staged[i].usual.candidates);

@@ -168,7 +168,7 @@ rl_usual_peek(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t
 	struct rl_policy_look look;
 	struct rl_usual u;
 
-	if (!rl_usual_make(rl, 0, rule, key, key_len, 1, now_ns, &look, &u) ||
+	if (!rl_usual_make(rl, rule, key, key_len, 1, now_ns, &look, &u) ||
 	    look.steps & RL_POLICY_SHARED)
 		return RL_AGAIN;
 	rl_table_prefetch(table, &u.candidates);

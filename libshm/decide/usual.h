@@ -27,18 +27,22 @@ struct rl_usual {
 	struct rl_slot slot;
 };
 
-/* What its rule says. False: look->steps is of another kind, 0 or what does not hold. */
+/* A look at what is cached of its rule. False: that is no answer. */
 static inline __attribute__((always_inline)) bool
-rl_usual_look(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
-              uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
+rl_usual_look(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
+              struct rl_policy_look *look)
+{
+	return key_len - 1 < RL_KEY_MAX && key && rl->segment.is_writable &&
+	       rl_policy_look(rl, rule, now_ns, look);
+}
+
+/* What its rule says. False: that is of another kind, or does not hold. */
+static inline __attribute__((always_inline)) bool
+rl_usual_take(uint64_t kind, int rule, uint64_t cost, const struct rl_policy_look *look,
+              struct rl_usual *u)
 {
 	const struct rl_policy_limit *limit;
 
-	look->steps = 0;
-	if (key_len - 1 >= RL_KEY_MAX || !key || !rl->segment.is_writable)
-		return false;
-	if (!rl_policy_look(rl, rule, now_ns, look))
-		return false;
 	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | RL_POLICY_ASKS)) !=
 	                             (rl_policy_plain_steps(rule) | kind),
 	                     0))
@@ -73,14 +77,15 @@ rl_usual_place(const struct rl *rl, uint64_t hash, struct rl_usual *u)
 		rl_table_candidates(&rl->segment.table, u->limit->owner, hash ^ u->limit->salt);
 }
 
-/* Both, if the rule has nothing for the key. */
+/* All three of a window, if the rule has nothing for the key. */
 static inline __attribute__((always_inline)) bool
-rl_usual_make(const struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len,
-              uint64_t cost, uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
+rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+              uint64_t now_ns, struct rl_policy_look *look, struct rl_usual *u)
 {
 	uint64_t hash;
 
-	if (!rl_usual_look(rl, kind, rule, key, key_len, cost, now_ns, look, u))
+	if (!rl_usual_look(rl, rule, key, key_len, now_ns, look) ||
+	    !rl_usual_take(0, rule, cost, look, u))
 		return false;
 	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&

@@ -119,6 +119,18 @@ rl_policy_look(const struct rl *rl, int rule, uint64_t now_ns, struct rl_policy_
 	       now_ns < rl_atomic_own_load(&cached->due_ns);
 }
 
+/* The same look, by what it has seen. */
+static inline __attribute__((always_inline)) struct rl_policy_look
+rl_policy_looked(const struct rl_policy_cached *cached, uint64_t sequence)
+{
+	return (struct rl_policy_look){
+		.cached = cached,
+		.version = rl_atomic_own_load(&cached->version),
+		.sequence = sequence,
+		.steps = rl_atomic_own_load(&cached->steps),
+	};
+}
+
 static inline __attribute__((always_inline)) bool
 rl_policy_look_holds(const struct rl_policy_look *look)
 {

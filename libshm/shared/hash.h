@@ -57,7 +57,7 @@ rl_sip_rounds(struct rl_sip *s, int rounds)
 	}
 }
 
-static inline void
+static inline __attribute__((always_inline)) void
 rl_sip_word(struct rl_sip *s, uint64_t word, int rounds)
 {
 	s->v3 ^= word;

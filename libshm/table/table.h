@@ -88,7 +88,7 @@ rl_table_tag_hash(uint64_t hash)
  * Of a key's hash under its limit, whose rl_tag_owner() is `owner`: each half says one bucket, and
  * all of it the bits of the tag. Part of every decision, as is finding: inline.
  */
-static inline struct rl_candidates
+static inline __attribute__((always_inline)) struct rl_candidates
 rl_table_candidates(const struct rl_table *t, uint64_t owner, uint64_t hash)
 {
 	uint32_t one = rl_table_bucket(t, (uint32_t)hash);
