@@ -129,6 +129,10 @@ function calls.refund(play, step)
 	return done(play.requests[step.request]:refund(step.at_ns))
 end
 
+function calls.settle(play, step)
+	return done(play.requests[step.request]:settle(step.actual, step.at_ns))
+end
+
 function calls.release(play, step)
 	return done(play.requests[step.request]:release())
 end

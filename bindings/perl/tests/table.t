@@ -117,6 +117,7 @@ my %PLAY = (
         return { results => [map { result($_) } $segment->check_many(items($step), now_ns => ns($step->{at_ns}))] };
     },
     refund     => sub { my $step = shift; done($kept{ $step->{request} }->refund(now_ns => ns($step->{at_ns}))) },
+    settle     => sub { my $step = shift; done($kept{ $step->{request} }->settle($step->{actual}, now_ns => ns($step->{at_ns}))) },
     release    => sub { my $step = shift; done($kept{ $step->{request} }->release) },
     refund_key => sub { my $step = shift; done(rule($step->{rule})->refund(key($step), $step->{cost}, timed($step))) },
     (map { $_ => sub { my $step = shift; counted($step, $step->{value} // 0, seconds($step->{lifetime_ns})) } }

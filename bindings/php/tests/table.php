@@ -176,6 +176,11 @@ final class Player
         return ['done' => (int) $this->kept[$step['request']]->release()];
     }
 
+    private function play_settle(array $step): array
+    {
+        return ['done' => (int) $this->kept[$step['request']]->settle($step['actual'], self::ns($step['at_ns']))];
+    }
+
     private function play_refund_key(array $step): array
     {
         return ['done' => $this->rule($step['rule'])->refund(self::key($step), $step['cost'] ?? 1, $step['capacity'] ?? null, self::ns($step['at_ns']))];

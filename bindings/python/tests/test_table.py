@@ -154,6 +154,9 @@ class Player:
     def release(self, step):
         return {"done": int(self.requests[step["request"]].release())}
 
+    def settle(self, step):
+        return {"done": int(self.requests[step["request"]].settle(step["actual"], **self.at(step)))}
+
     def refund_key(self, step):
         return {"done": self.rule(step).refund_key(key_of(step), **self.own(step), **self.at(step))}
 

@@ -162,6 +162,10 @@ class Player
     done(@kept.fetch(step["request"]).release)
   end
 
+  def play_settle(step)
+    done(@kept.fetch(step["request"]).settle(step["actual"], now: ns(step["at_ns"])))
+  end
+
   def play_refund_key(step)
     done(rule(step["rule"]).refund(key(step), step["cost"] || 1, **options(step)))
   end

@@ -110,6 +110,7 @@ put_error(json_t *answer, int error)
 		{RL_EEMPTY, "RL_EEMPTY"},
 		{RL_EDEFINED, "RL_EDEFINED"},
 		{RL_ECHARGES, "RL_ECHARGES"},
+		{RL_ESETTLED, "RL_ESETTLED"},
 		{-EINVAL, "EINVAL"},
 		{-EEXIST, "EEXIST"},
 		{-ENOENT, "ENOENT"},
@@ -362,6 +363,14 @@ play_refund(struct play *p, const json_t *step)
 }
 
 static json_t *
+play_settle(struct play *p, const json_t *step)
+{
+	struct rl_charges *charges = charges_of(p, text_of(step, "request"));
+
+	return done_json(at_settle(p->rl, charges, number_of(step, "actual"), ns_of(step, "at_ns")));
+}
+
+static json_t *
 play_refund_key(struct play *p, const json_t *step)
 {
 	struct rl_item item = item_of(p, step);
@@ -607,6 +616,7 @@ static const struct call {
 	{"check_all", play_check_all},
 	{"check_many", play_check_many},
 	{"refund", play_refund},
+	{"settle", play_settle},
 	{"refund_key", play_refund_key},
 	{"release", play_release},
 	{"counter_add", play_counter},

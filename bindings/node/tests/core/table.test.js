@@ -131,6 +131,8 @@ class Player {
   refund (step) { return trim({ done: this.requests[step.request].refund(timeOf(step.at_ns)) }) }
   release (step) { return trim({ done: this.requests[step.request].release() }) }
 
+  settle (step) { return trim({ done: this.requests[step.request].settle(step.actual, timeOf(step.at_ns)) }) }
+
   refund_key (step) {
     return trim({ done: this.limiters[step.rule].refund(keyOf(step), step.cost, this.options(step)) })
   }
