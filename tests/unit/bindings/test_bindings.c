@@ -104,18 +104,12 @@ put_error(json_t *answer, int error)
 		int error;
 		const char *name;
 	} names[] = {
-		{RL_ERING, "RL_ERING"},
-		{RL_EADDRESS, "RL_EADDRESS"},
-		{RL_EREMOVED, "RL_EREMOVED"},
-		{RL_EEMPTY, "RL_EEMPTY"},
-		{RL_EDEFINED, "RL_EDEFINED"},
-		{RL_ECHARGES, "RL_ECHARGES"},
-		{RL_ESETTLED, "RL_ESETTLED"},
-		{-EINVAL, "EINVAL"},
-		{-EEXIST, "EEXIST"},
-		{-ENOENT, "ENOENT"},
-		{-ENOSPC, "ENOSPC"},
-		{0, NULL},
+		{RL_ERING, "RL_ERING"},       {RL_EADDRESS, "RL_EADDRESS"},
+		{RL_EREMOVED, "RL_EREMOVED"}, {RL_EEMPTY, "RL_EEMPTY"},
+		{RL_EDEFINED, "RL_EDEFINED"}, {RL_ECHARGES, "RL_ECHARGES"},
+		{RL_ESETTLED, "RL_ESETTLED"}, {-EINVAL, "EINVAL"},
+		{-EEXIST, "EEXIST"},          {-ENOENT, "ENOENT"},
+		{-ENOSPC, "ENOSPC"},          {0, NULL},
 	};
 	size_t i = 0;
 
@@ -367,7 +361,8 @@ play_settle(struct play *p, const json_t *step)
 {
 	struct rl_charges *charges = charges_of(p, text_of(step, "request"));
 
-	return done_json(at_settle(p->rl, charges, number_of(step, "actual"), ns_of(step, "at_ns")));
+	return done_json(
+		at_settle(p->rl, charges, number_of(step, "actual"), ns_of(step, "at_ns")));
 }
 
 static json_t *
