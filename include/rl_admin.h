@@ -113,6 +113,13 @@ void rl_info(const struct rl *rl, struct rl_info *info);
 int rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *text,
                     size_t size);
 
+/*
+ * The options of a segment as it is: to make another of its sizes, or to show and compare it field
+ * by field (rl_fields.h). What it has none of is RL_KEY_BYTES_NONE or RL_EVENTS_NONE; `flags` are
+ * RL_OPEN_HUGE_PAGES and RL_OPEN_CLUSTER alone, and without RL_OPEN_GROUP `group` asks for nothing.
+ */
+void rl_info_options(const struct rl_info *info, struct rl_options *options);
+
 /* Where a rule's limits come from. */
 enum rl_source {
 	RL_SOURCE_APPLICATION = 0,   /* rl_define() */

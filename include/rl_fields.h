@@ -39,7 +39,9 @@ enum rl_field_mark {
 	RL_FIELD_NOT_IN_DIRECTIVES = 16, /* nginx's and Apache's directives do not */
 	RL_FIELD_NOT_IN_BINDINGS = 32,   /* bindings do not take it; they show it */
 	RL_FIELD_HOST = 128,             /* of a limit: means nothing with RL_SCOPE_CLUSTER */
-	RL_FIELD_NETWORK = 64, /* of a limit: counts networks; of a rule all limits do or none */
+	RL_FIELD_NETWORK = 64,  /* of a limit: counts networks; of a rule all limits do or none */
+	RL_FIELD_POWER = 256,   /* of options: a power of two */
+	RL_FIELD_RESERVE = 512, /* of options: means something with RL_FULL_RESERVE alone */
 };
 
 struct rl_field {

@@ -2,18 +2,17 @@
 /* The way of a configuration into a segment, and what stands in it. */
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "apply/apply.h"
 #include "apply/changes.h"
 #include "model/limit.h"
+#include "model/option.h"
 #include "read/report.h"
 #include "read/source.h"
 #include "text/duration.h"
 #include "text/error_text.h"
-#include "text/names.h"
 
 #define ANEW                                                                                 \
 	"a segment keeps what it was created with: end what uses it and 'rlctl unlink' it, " \
@@ -26,75 +25,62 @@ struct application {
 	struct report *report;
 };
 
-static void warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
 static void
-warn_segment(const struct application *a, enum segment_id id, const char *format, ...)
+warn_segment(const struct application *a, enum segment_id id, const char *has)
 {
-	char has[120];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(has, sizeof(has), format, arguments);
-	va_end(arguments);
 	report_value(a->report, CONFIG_WARNING, a->config->source->segment[id],
 	             "the running segment has %s; %s", has,
-	             id == SEGMENT_KEYS || id == SEGMENT_RING ? CONFIG_RESIZE : ANEW);
+	             id == SEGMENT_keys || id == SEGMENT_ring ? CONFIG_RESIZE : ANEW);
 }
 
 /* Less than the wish, or much more: sizes are rounded up when a segment is created. */
-static void
-compare_size(const struct application *a, enum segment_id id, uint64_t has, uint64_t wish)
+static bool
+has_other_size(uint64_t has, uint64_t wish)
 {
-	if (a->config->source->segment[id] && (has < wish || has > 2 * wish + 64))
-		warn_segment(a, id, "%" PRIu64, has);
+	return has < wish || has > 2 * wish + (wish > 0 ? 64 : 0);
 }
 
-/* Names where none were to be kept are never too few. */
-static void
-compare_key_bytes(const struct application *a)
+static bool
+has_other(const struct application *a, const struct rl_field *field, const struct rl_options *has)
 {
-	uint32_t has = a->info.key_bytes, wish = config_key_bytes(a->config);
+	uint64_t is = option_number(field, has), wish = option_number(field, &a->config->options);
 
-	if (wish > 0)
-		compare_size(a, SEGMENT_KEY_BYTES, has, wish);
-	else if (has > 0)
-		warn_segment(a, SEGMENT_KEY_BYTES, "%" PRIu64, (uint64_t)has);
+	if (field->marks & RL_FIELD_RESERVE && has->on_full != RL_FULL_RESERVE)
+		return false;
+	if (field->offset == offsetof(struct rl_options, keys) && is >= wish &&
+	    is <= a->config->keys_most)
+		return false;
+	return field->kind == RL_FIELD_COUNT ? has_other_size(is, wish) : is != wish;
+}
+
+static void
+compare_option(const struct application *a, enum segment_id id, const struct rl_field *field,
+               const struct rl_options *has)
+{
+	char text[100];
+
+	if (!a->config->source->segment[id] || !has_other(a, field, has))
+		return;
+	snprintf(text, sizeof(text),
+	         id == SEGMENT_group                  ? "the group number %s"
+	         : field->words || id == SEGMENT_mode ? "\"%s\""
+	                                              : "%s",
+	         option_format(field, has).text);
+	warn_segment(a, id, text);
 }
 
 static void
 compare_segment(const struct application *a)
 {
-	const struct rl_options *wish = &a->config->options;
-	const uint32_t *given = a->config->source->segment;
-	const struct rl_info *has = &a->info;
+	bool wants_huge = (a->config->options.flags & RL_OPEN_HUGE_PAGES) != 0;
+	const struct rl_field *field;
+	struct rl_options has;
 
-	if (has->keys < wish->keys || has->keys > a->config->keys_most)
-		compare_size(a, SEGMENT_KEYS, has->keys, wish->keys);
-	compare_key_bytes(a);
-	compare_size(a, SEGMENT_RING, has->ring, wish->ring);
-	compare_size(a, SEGMENT_RULES, has->rules, wish->rules);
-	compare_size(a, SEGMENT_OVERRIDES, has->overrides, wish->overrides);
-	compare_size(a, SEGMENT_BANS, has->bans, wish->bans);
-	compare_size(a, SEGMENT_HOLDERS, has->holders, wish->holders);
-	if (wish->events != RL_EVENTS_NONE)
-		compare_size(a, SEGMENT_EVENTS, has->events, wish->events);
-	if (has->on_full == RL_FULL_RESERVE) {
-		compare_size(a, SEGMENT_CELLS, has->cells, wish->cells);
-		compare_size(a, SEGMENT_RESERVES, has->reserves, wish->reserves);
-	}
-	if (given[SEGMENT_ON_FULL] && has->on_full != wish->on_full)
-		warn_segment(a, SEGMENT_ON_FULL, "\"%s\"", on_full_name(has->on_full));
-	if (given[SEGMENT_HUGE_PAGES] &&
-	    has->huge_pages != ((wish->flags & RL_OPEN_HUGE_PAGES) != 0))
-		warn_segment(a, SEGMENT_HUGE_PAGES, "%s", has->huge_pages ? "true" : "false");
-	if (given[SEGMENT_BUFFER] && has->buffer_ns != wish->buffer_ns)
-		warn_segment(a, SEGMENT_BUFFER, "%s", duration_format(has->buffer_ns).text);
-	if (given[SEGMENT_MODE] && has->mode != wish->mode)
-		warn_segment(a, SEGMENT_MODE, "\"%04o\"", (unsigned)has->mode);
-	if (given[SEGMENT_GROUP] && has->group != wish->group)
-		warn_segment(a, SEGMENT_GROUP, "the group number %u", (unsigned)has->group);
+	rl_info_options(&a->info, &has);
+	for (int id = 0; (field = rl_field(RL_OF_OPTIONS, (size_t)id)); id++)
+		compare_option(a, (enum segment_id)id, field, &has);
+	if (a->config->source->segment[SEGMENT_HUGE_PAGES] && !a->info.huge_pages == wants_huge)
+		warn_segment(a, SEGMENT_HUGE_PAGES, a->info.huge_pages ? "true" : "false");
 }
 
 /* The rule at fault, for outcome->rule is below the number of rules. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 
+#include <rl_fields.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,12 +67,6 @@ config_free(struct config *config)
 	free(config);
 }
 
-static uint32_t
-or_default(uint32_t wish, uint32_t usual)
-{
-	return wish ? wish : usual;
-}
-
 /* Of a file without rules, for those that programs define: as bindings have them. */
 #define RING_OF_OTHERS 64
 
@@ -79,35 +74,23 @@ struct rl_options
 config_options(const struct config *config)
 {
 	struct rl_options o = config->options;
+	const struct rl_field *field;
 
-	o.keys = or_default(o.keys, RL_KEYS_DEFAULT);
-	o.ring = or_default(o.ring, config->rule_count == 0 ? RING_OF_OTHERS : RL_RING_DEFAULT);
-	o.key_bytes = or_default(o.key_bytes, RL_KEY_BYTES_DEFAULT);
-	o.rules = or_default(o.rules, RL_RULES_DEFAULT);
-	o.overrides = or_default(o.overrides, RL_OVERRIDES_DEFAULT);
-	o.bans = or_default(o.bans, RL_BANS_DEFAULT);
-	o.holders = or_default(o.holders, RL_HOLDERS_DEFAULT);
-	o.events = or_default(o.events, RL_EVENTS_DEFAULT);
-	if (o.on_full == RL_FULL_RESERVE)
-		o.reserves = or_default(o.reserves,
-		                        o.cells > 0 ? RL_RESERVES_OF_CELLS : RL_RESERVES_DEFAULT);
-	o.mode = o.mode ? o.mode : RL_MODE_DEFAULT;
-	o.buffer_ns = o.buffer_ns ? o.buffer_ns : RL_BUFFER_DEFAULT;
+	if (o.ring == 0 && config->rule_count == 0)
+		o.ring = RING_OF_OTHERS;
+	if (o.reserves == 0 && o.cells > 0)
+		o.reserves = RL_RESERVES_OF_CELLS;
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (rl_field_get(field, &o) == 0 &&
+		    !(field->marks & RL_FIELD_RESERVE && o.on_full != RL_FULL_RESERVE))
+			rl_field_set(field, &o, field->usual);
 	return o;
 }
 
 bool
 config_says_ring(const struct config *config)
 {
-	return config->source->segment[SEGMENT_RING] > 0;
-}
-
-uint32_t
-config_key_bytes(const struct config *config)
-{
-	uint32_t bytes = config_options(config).key_bytes;
-
-	return bytes == RL_KEY_BYTES_NONE ? 0 : bytes;
+	return config->source->segment[SEGMENT_ring] > 0;
 }
 
 const struct rl_limit *

@@ -56,9 +56,6 @@ struct rl_options config_options(const struct config *config);
 /* Does the file say how long the ring is? Else it is as long as its rules need. */
 bool config_says_ring(const struct config *config);
 
-/* Its key_bytes as the file has it: 0 if no names are kept. */
-uint32_t config_key_bytes(const struct config *config);
-
 /* Limit number `i` of a rule, and how many it has. */
 const struct rl_limit *config_limit(const struct rl_rule *rule, size_t i);
 size_t config_limit_count(const struct rl_rule *rule);

@@ -2,52 +2,15 @@
 
 #include <grp.h>
 #include <inttypes.h>
+#include <rl_fields.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/geometry.h"
 #include "model/limit.h"
 #include "read/source.h"
-#include "text/names.h"
 
 #define INTERVAL_MAX (86400 * RL_SECOND)
-
-static void read_mode(struct reader *, const struct field *, struct node, struct value *);
-static void read_on_full(struct reader *, const struct field *, struct node, struct value *);
-static void read_cells(struct reader *, const struct field *, struct node, struct value *);
-static void read_name(struct reader *, const struct field *, struct node, struct value *);
-
-static const struct field segment_fields[] = {
-	{"name", read_name, SEGMENT_NAME, 0, 0, NULL},
-	{"keys", read_count, SEGMENT_KEYS, 1, RL_KEYS_MAX, NULL},
-	{"keys_most", read_count, SEGMENT_KEYS_MOST, 1, RL_KEYS_MAX, NULL},
-	{"mode", read_mode, SEGMENT_MODE, 0, 0, NULL},
-	{"group", read_text, SEGMENT_GROUP, 0, 0, NULL},
-	{"key_bytes", read_count, SEGMENT_KEY_BYTES, 0, RL_KEY_MAX, NULL},
-	{"ring", read_count, SEGMENT_RING, 1, RL_RING_MAX, NULL},
-	{"rules", read_count, SEGMENT_RULES, 1, RL_RULES_MAX, NULL},
-	{"overrides", read_count, SEGMENT_OVERRIDES, 1, RL_OVERRIDES_MAX, NULL},
-	{"bans", read_count, SEGMENT_BANS, 1, RL_BANS_MAX, NULL},
-	{"holders", read_count, SEGMENT_HOLDERS, 1, RL_HOLDERS_MAX, NULL},
-	{"events", read_count, SEGMENT_EVENTS, 0, RL_EVENTS_MAX, NULL},
-	{"on_full", read_on_full, SEGMENT_ON_FULL, 0, 0, on_full_names},
-	{"cells", read_cells, SEGMENT_CELLS, 1, RL_CELLS_MAX, NULL},
-	{"reserves", read_count, SEGMENT_RESERVES, 1, RL_RESERVES_MAX, NULL},
-	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
-	{0},
-};
-
-enum gc_id {
-	GC_INTERVAL,
-	GC_BUFFER,
-	GC_IDS
-};
-
-static const struct field gc_fields[] = {
-	{"interval", read_duration, GC_INTERVAL, 100 * RL_MILLISECOND, INTERVAL_MAX, NULL},
-	{"buffer", read_duration, GC_BUFFER, RL_MILLISECOND, RL_BUFFER_MAX, NULL},
-	{0},
-};
 
 static void
 read_name(struct reader *reader, const struct field *field, struct node node, struct value *values)
@@ -88,16 +51,16 @@ read_mode(struct reader *reader, const struct field *field, struct node node, st
 
 /* A word of before is taken for the usual one until the next release. */
 static void
-read_on_full(struct reader *reader, const struct field *field, struct node node,
-             struct value *values)
+read_listed_word(struct reader *reader, const struct rl_field *listed, const struct field *field,
+                 struct node node, struct value *values)
 {
-	const struct rl_field *listed =
-		rl_field_find(RL_OF_OPTIONS, field->name, strlen(field->name));
+	struct field with_words = *field;
 	const char *word = json_string_value(node.json);
 	struct value value = {.token = node.token};
 
+	with_words.words = listed->words;
 	if (!word || rl_field_number(listed, word, strlen(word), &value.number) != 1) {
-		read_word(reader, field, node, values);
+		read_word(reader, &with_words, node, values);
 		return;
 	}
 	value_set(reader, values, field->id, value);
@@ -107,27 +70,78 @@ read_on_full(struct reader *reader, const struct field *field, struct node node,
 }
 
 static void
-read_cells(struct reader *reader, const struct field *field, struct node node, struct value *values)
+read_number(struct reader *reader, const struct rl_field *listed, const struct field *field,
+            struct node node, struct value *values)
 {
-	uint64_t cells;
+	uint64_t number;
 
 	read_count(reader, field, node, values);
-	cells = values[field->id].number;
-	if (!values[field->id].is_bad && (cells & (cells - 1)) != 0)
+	number = values[field->id].number;
+	if (listed->marks & RL_FIELD_POWER && !values[field->id].is_bad &&
+	    (number & (number - 1)) != 0)
 		report_value(reader->report, CONFIG_ERROR, node.token,
 		             "expected a power of two, got %s",
 		             report_got(reader->report, node.token).text);
 }
 
+/* By what the list says of it. */
+static void
+read_listed(struct reader *reader, const struct field *field, struct node node,
+            struct value *values)
+{
+	const struct rl_field *listed = rl_field(RL_OF_OPTIONS, (size_t)field->id);
+
+	if (field->id == SEGMENT_mode)
+		read_mode(reader, field, node, values);
+	else if (field->id == SEGMENT_group)
+		read_text(reader, field, node, values);
+	else if (listed->words)
+		read_listed_word(reader, listed, field, node, values);
+	else if (listed->kind == RL_FIELD_DURATION)
+		read_duration(reader, field, node, values);
+	else
+		read_number(reader, listed, field, node, values);
+}
+
+/* Of "segment"; how long a counter outlives its window is said where sweeps are. */
+static const struct field segment_fields[] = {
+	{"name", read_name, SEGMENT_NAME, 0, 0, NULL},
+	{"keys_most", read_count, SEGMENT_KEYS_MOST, 1, RL_KEYS_MAX, NULL},
+	{"huge_pages", read_flag, SEGMENT_HUGE_PAGES, 0, 0, NULL},
+#define RL_OPTION_FIELD(name, word, kind, least, most, unit, usual, none, words, marks, ...) \
+	{(marks)&RL_FIELD_NOT_IN_FILES || SEGMENT_##name == SEGMENT_buffer_ns ? "" : (word), \
+	 read_listed,                                                                        \
+	 SEGMENT_##name,                                                                     \
+	 (none) > 0 ? 0 : (least),                                                           \
+	 most,                                                                               \
+	 NULL},
+#include <rl_option_fields.def>
+#undef RL_OPTION_FIELD
+	{0},
+};
+
+/* Of "gc", beside that option. */
+enum gc_id {
+	GC_INTERVAL = SEGMENT_OPTIONS,
+	GC_IDS
+};
+
+static const struct field gc_fields[] = {
+	{"interval", read_duration, GC_INTERVAL, 100 * RL_MILLISECOND, INTERVAL_MAX, NULL},
+	{"buffer", read_listed, SEGMENT_buffer_ns, RL_MILLISECOND, RL_BUFFER_MAX, NULL},
+	{0},
+};
+
 /* Fields of the reserve have no use without it. */
 static void
 check_reserve(struct reader *reader, const struct value *v, const struct rl_options *o)
 {
-	static const enum segment_id ids[] = {SEGMENT_CELLS, SEGMENT_RESERVES};
+	const struct rl_field *field;
 
-	for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
-		if (v[ids[i]].token && !v[SEGMENT_ON_FULL].is_bad && o->on_full != RL_FULL_RESERVE)
-			report_value(reader->report, CONFIG_ERROR, v[ids[i]].token,
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (field->marks & RL_FIELD_RESERVE && v[i].token && !v[SEGMENT_on_full].is_bad &&
+		    o->on_full != RL_FULL_RESERVE)
+			report_value(reader->report, CONFIG_ERROR, v[i].token,
 			             "only with \"on_full\": \"reserve\", which is the default");
 }
 
@@ -165,6 +179,17 @@ read_most(struct reader *reader, const struct value *v, struct config *config)
 		             report_got(reader->report, most->token).text);
 }
 
+/* What the file says. 0 is said where none are wanted. */
+static void
+set_options(struct rl_options *o, const struct value *v)
+{
+	const struct rl_field *field;
+
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (v[i].token && !v[i].is_bad)
+			rl_field_set(field, o, v[i].number > 0 ? v[i].number : field->none);
+}
+
 void
 read_segment(struct reader *reader, struct node object, struct config *config)
 {
@@ -178,28 +203,13 @@ read_segment(struct reader *reader, struct node object, struct config *config)
 	if (v[SEGMENT_NAME].token)
 		snprintf(config->name, sizeof(config->name), "%s",
 		         json_string_value(v[SEGMENT_NAME].json));
-	o->keys = (uint32_t)v[SEGMENT_KEYS].number;
+	set_options(o, v);
 	read_most(reader, v, config);
-	o->ring = (uint32_t)v[SEGMENT_RING].number;
-	o->key_bytes = v[SEGMENT_KEY_BYTES].token && v[SEGMENT_KEY_BYTES].number == 0
-	                       ? RL_KEY_BYTES_NONE
-	                       : (uint32_t)v[SEGMENT_KEY_BYTES].number;
-	o->rules = (uint32_t)v[SEGMENT_RULES].number;
-	o->overrides = (uint32_t)v[SEGMENT_OVERRIDES].number;
-	o->bans = (uint32_t)v[SEGMENT_BANS].number;
-	o->holders = (uint32_t)v[SEGMENT_HOLDERS].number;
-	o->events = v[SEGMENT_EVENTS].token && v[SEGMENT_EVENTS].number == 0
-	                    ? RL_EVENTS_NONE
-	                    : (uint32_t)v[SEGMENT_EVENTS].number;
-	o->on_full = (enum rl_on_full)v[SEGMENT_ON_FULL].number;
-	o->cells = (uint32_t)v[SEGMENT_CELLS].number;
-	o->reserves = (uint32_t)v[SEGMENT_RESERVES].number;
 	check_reserve(reader, v, o);
-	o->mode = (mode_t)v[SEGMENT_MODE].number;
 	o->flags |= v[SEGMENT_HUGE_PAGES].number ? RL_OPEN_HUGE_PAGES : 0U;
-	find_group(reader, &v[SEGMENT_GROUP], config);
+	find_group(reader, &v[SEGMENT_group], config);
 	if (o->mode & 0002)
-		report_value(reader->report, CONFIG_WARNING, v[SEGMENT_MODE].token,
+		report_value(reader->report, CONFIG_WARNING, v[SEGMENT_mode].token,
 		             "lets everybody on the host falsify counts");
 }
 
@@ -212,8 +222,8 @@ read_gc(struct reader *reader, struct node object, struct config *config)
 	read_fields(reader, object, tables, v);
 	if (v[GC_INTERVAL].token && !v[GC_INTERVAL].is_bad)
 		config->gc_interval_ns = v[GC_INTERVAL].number;
-	config->options.buffer_ns = v[GC_BUFFER].number;
-	config->source->segment[SEGMENT_BUFFER] = v[GC_BUFFER].token;
+	set_options(&config->options, v);
+	config->source->segment[SEGMENT_buffer_ns] = v[SEGMENT_buffer_ns].token;
 }
 
 /* The sizes that the rules need. */
@@ -313,9 +323,9 @@ segment_fit(struct reader *reader, struct config *config)
 		report_value(reader->report, CONFIG_ERROR, 0,
 		             "%" PRIu64 " overrides; a segment holds at most %" PRIu32,
 		             needs.overrides, RL_OVERRIDES_MAX);
-	fit(reader, given[SEGMENT_RULES], &config->options.rules, config->rule_count,
+	fit(reader, given[SEGMENT_rules], &config->options.rules, config->rule_count,
 	    RL_RULES_DEFAULT, "one for each rule");
-	fit(reader, given[SEGMENT_OVERRIDES], &config->options.overrides, needs.overrides,
+	fit(reader, given[SEGMENT_overrides], &config->options.overrides, needs.overrides,
 	    RL_OVERRIDES_DEFAULT, "one for each override, and each capacity in it");
-	fit_ring(reader, given[SEGMENT_RING], &config->options.ring, &needs);
+	fit_ring(reader, given[SEGMENT_ring], &config->options.ring, &needs);
 }

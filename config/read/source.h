@@ -7,25 +7,15 @@
 
 #include "text/tokens.h"
 
-/* The fields of the segment in a file, in their order. */
+/* What a file says of the segment: the options of rl_option_fields.def, and what else there is. */
 enum segment_id {
-	SEGMENT_NAME,
-	SEGMENT_KEYS,
+#define RL_OPTION_FIELD(name, ...) SEGMENT_##name,
+#include <rl_option_fields.def>
+#undef RL_OPTION_FIELD
+	SEGMENT_OPTIONS, /* so many of the list */
+	SEGMENT_NAME = SEGMENT_OPTIONS,
 	SEGMENT_KEYS_MOST,
-	SEGMENT_MODE,
-	SEGMENT_GROUP,
-	SEGMENT_KEY_BYTES,
-	SEGMENT_RING,
-	SEGMENT_RULES,
-	SEGMENT_OVERRIDES,
-	SEGMENT_BANS,
-	SEGMENT_HOLDERS,
-	SEGMENT_EVENTS,
-	SEGMENT_ON_FULL,
-	SEGMENT_CELLS,
-	SEGMENT_RESERVES,
 	SEGMENT_HUGE_PAGES,
-	SEGMENT_BUFFER,
 	SEGMENT_IDS
 };
 

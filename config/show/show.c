@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "model/limit.h"
+#include "model/option.h"
 #include "model/pattern_text.h"
+#include "read/source.h"
 #include "show/show.h"
 #include "text/duration.h"
 #include "text/names.h"
@@ -30,6 +32,13 @@ put_duration(json_t *object, const char *name, uint64_t ns, int *error)
 	put(object, name, json_string(duration_exact(ns).text), error);
 }
 
+static void
+put_text(json_t *object, const char *name, const char *text, int *error)
+{
+	if (text)
+		put(object, name, json_string(text), error);
+}
+
 static json_t *
 checked(json_t *json, int error)
 {
@@ -39,34 +48,35 @@ checked(json_t *json, int error)
 	return NULL;
 }
 
+/* Of the overflow area what is said or has a default. */
+static void
+put_option(json_t *object, const struct config *config, const struct rl_options *o,
+           const struct rl_field *field, int *error)
+{
+	uint64_t number = option_number(field, o);
+
+	if (field->offset == offsetof(struct rl_options, group))
+		put_text(object, field->word, config->group, error);
+	else if (field->kind != RL_FIELD_COUNT)
+		put_text(object, field->word, option_format(field, o).text, error);
+	else if (number > 0 || !(field->marks & RL_FIELD_RESERVE))
+		put_count(object, field->word, number, error);
+}
+
 static json_t *
 segment_json(const struct config *config)
 {
 	struct rl_options o = config_options(config);
+	const struct rl_field *field;
 	json_t *object = json_object();
 	int error = 0;
-	char mode[8];
 
-	snprintf(mode, sizeof(mode), "%04o", (unsigned)o.mode & 0777U);
 	put(object, "name", json_string(config->name), &error);
-	put_count(object, "keys", o.keys, &error);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (!(field->marks & RL_FIELD_NOT_IN_FILES) && i != SEGMENT_buffer_ns)
+			put_option(object, config, &o, field, &error);
 	if (config->keys_most > 0)
 		put_count(object, "keys_most", config->keys_most, &error);
-	put(object, "mode", json_string(mode), &error);
-	if (config->group)
-		put(object, "group", json_string(config->group), &error);
-	put_count(object, "key_bytes", config_key_bytes(config), &error);
-	put_count(object, "ring", o.ring, &error);
-	put_count(object, "rules", o.rules, &error);
-	put_count(object, "overrides", o.overrides, &error);
-	put_count(object, "bans", o.bans, &error);
-	put_count(object, "holders", o.holders, &error);
-	put_count(object, "events", o.events == RL_EVENTS_NONE ? 0 : o.events, &error);
-	put(object, "on_full", json_string(on_full_name(o.on_full)), &error);
-	if (o.cells > 0)
-		put_count(object, "cells", o.cells, &error);
-	if (o.reserves > 0)
-		put_count(object, "reserves", o.reserves, &error);
 	put(object, "huge_pages", json_boolean(o.flags & RL_OPEN_HUGE_PAGES), &error);
 	return checked(object, error);
 }
@@ -247,13 +257,6 @@ rule_json(const struct rl_config_rule *rule)
 	if (rule->override_count > 0)
 		put(object, "overrides", overrides_json(rule), &error);
 	return checked(object, error);
-}
-
-static void
-put_text(json_t *object, const char *name, const char *text, int *error)
-{
-	if (text)
-		put(object, name, json_string(text), error);
 }
 
 static json_t *

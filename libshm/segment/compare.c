@@ -62,6 +62,8 @@ none_of_it(struct sentence *s, const struct rl_field *field, uint64_t is)
 static void
 compare_field(struct sentence *s, const struct rl_field *field, uint64_t is, uint64_t asked)
 {
+	if (field->none > 0 && is == field->none)
+		is = 0;
 	if (field->words) {
 		same_word(s, field, is, asked);
 	} else if (field->none > 0 && asked == field->none) {
@@ -72,14 +74,13 @@ compare_field(struct sentence *s, const struct rl_field *field, uint64_t is, uin
 	}
 }
 
-/* What a segment has, where its options are; 0 for none at all. */
-static struct rl_options
-options_of(const struct rl_info *info)
+void
+rl_info_options(const struct rl_info *info, struct rl_options *options)
 {
-	return (struct rl_options){
+	*options = (struct rl_options){
 		.keys = (uint32_t)info->keys,
 		.ring = info->ring,
-		.key_bytes = info->key_bytes,
+		.key_bytes = info->key_bytes > 0 ? info->key_bytes : RL_KEY_BYTES_NONE,
 		.rules = info->rules,
 		.overrides = info->overrides,
 		.bans = info->bans,
@@ -88,7 +89,11 @@ options_of(const struct rl_info *info)
 		.buffer_ns = info->buffer_ns,
 		.cells = info->cells,
 		.reserves = info->reserves,
-		.events = info->events,
+		.events = info->events > 0 ? info->events : RL_EVENTS_NONE,
+		.mode = info->mode,
+		.group = info->group,
+		.flags = (info->huge_pages ? RL_OPEN_HUGE_PAGES : 0U) |
+	                 (info->is_clustered ? RL_OPEN_CLUSTER : 0U),
 	};
 }
 
@@ -105,14 +110,15 @@ int
 rl_open_compare(const struct rl_info *is, const struct rl_options *asked, char *text, size_t size)
 {
 	static const struct rl_options nothing;
-	const struct rl_options has = options_of(is);
 	const struct rl_field *field;
+	struct rl_options has;
 	struct sentence s = {.to = text, .size = text ? size : 0};
 
 	if (!asked)
 		asked = &nothing;
 	if (s.size > 0)
 		text[0] = '\0';
+	rl_info_options(is, &has);
 	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
 		compare_field(&s, field, rl_field_get(field, &has), rl_field_get(field, asked));
 	for_cluster(&s, is->is_clustered, asked->flags);

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <model/auto_ban.h>
+#include <model/option.h>
 #include <show/show.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <text/duration.h>
-#include <text/names.h>
 
 #include "base/limit_view.h"
 #include "base/output.h"
@@ -17,39 +17,33 @@
 #define OVERRIDES_SHOWN 10 /* of a rule; --json shows all */
 
 static void
-print_reserve(const struct rl_options *o)
+print_option(const struct config *config, const struct rl_options *o, const struct rl_field *field)
 {
-	if (o->on_full != RL_FULL_RESERVE)
+	bool is_idle = field->marks & RL_FIELD_RESERVE && o->on_full != RL_FULL_RESERVE;
+	struct option_text usual = option_format(field, o);
+	const char *text = usual.text;
+
+	if (is_idle || field->marks & RL_FIELD_NOT_IN_FILES)
 		return;
-	if (o->cells > 0)
-		printf("cells      %" PRIu32 "\n", o->cells);
-	else
-		puts("cells      what fits a seventh of the table, or 4 MiB");
-	printf("reserves   %" PRIu32 "\n", o->reserves);
+	if (field->offset == offsetof(struct rl_options, group))
+		text = config->group ? config->group : "its creator's";
+	else if (field->offset == offsetof(struct rl_options, cells) && o->cells == 0)
+		text = "what fits a seventh of the table, or 4 MiB";
+	printf("%-10s %s\n", field->word, text);
 }
 
 static void
 print_segment(const struct context *context, const struct config *config)
 {
 	struct rl_options o = config_options(config);
+	const struct rl_field *field;
 
 	printf("file       %s\n", config->path);
 	printf("segment    %s\n", config_segment(context, config));
-	printf("keys       %" PRIu32 "\n", o.keys);
-	printf("mode       %04o\n", (unsigned)o.mode);
-	printf("group      %s\n", config->group ? config->group : "its creator's");
-	printf("key_bytes  %" PRIu32 "\n", config_key_bytes(config));
-	printf("ring       %" PRIu32 "\n", o.ring);
-	printf("rules      %" PRIu32 "\n", o.rules);
-	printf("overrides  %" PRIu32 "\n", o.overrides);
-	printf("bans       %" PRIu32 "\n", o.bans);
-	printf("holders    %" PRIu32 "\n", o.holders);
-	printf("events     %" PRIu32 "\n", o.events == RL_EVENTS_NONE ? 0 : o.events);
-	printf("on_full    %s\n", on_full_name(o.on_full));
-	print_reserve(&o);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		print_option(config, &o, field);
 	printf("huge_pages %s\n", o.flags & RL_OPEN_HUGE_PAGES ? "true" : "false");
 	printf("interval   %s\n", duration_exact(config->gc_interval_ns).text);
-	printf("buffer     %s\n", duration_exact(o.buffer_ns).text);
 }
 
 static void

@@ -2,12 +2,12 @@
 
 #include "dump/dump_size.h"
 
+#include <model/option.h>
 #include <rl_fields.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/output.h"
-#include "text/names.h"
 
 static uint64_t
 boot_ns(void)
@@ -18,23 +18,26 @@ boot_ns(void)
 	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
 }
 
+/* Each option that says how large a segment is made; whose it is is the host's to say. */
+static bool
+is_of_size(const struct rl_field *field)
+{
+	return field->kind != RL_FIELD_OTHER;
+}
+
 static json_t *
 size_of(const struct rl_info *info)
 {
 	json_t *size = need(json_object());
+	const struct rl_field *field;
+	struct rl_options o;
 
-	json_put(size, "keys", json_count(info->keys));
-	json_put(size, "ring", json_count(info->ring));
-	json_put(size, "key_bytes", json_count(info->key_bytes));
-	json_put(size, "rules", json_count(info->rules));
-	json_put(size, "overrides", json_count(info->overrides));
-	json_put(size, "bans", json_count(info->bans));
-	json_put(size, "holders", json_count(info->holders));
-	json_put(size, "on_full", json_text(on_full_name(info->on_full)));
-	json_put(size, "buffer_ns", json_count(info->buffer_ns));
-	json_put(size, "cells", json_count(info->cells));
-	json_put(size, "reserves", json_count(info->reserves));
-	json_put(size, "events", json_count(info->events));
+	rl_info_options(info, &o);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (is_of_size(field))
+			json_put(size, field->name,
+			         field->words ? json_text(option_format(field, &o).text)
+			                      : json_count(option_number(field, &o)));
 	json_put(size, "huge_pages", json_boolean(info->huge_pages));
 	json_put(size, "cluster", json_boolean(info->is_clustered));
 	return size;
@@ -76,28 +79,25 @@ json_read_count32(const json_t *object, const char *name, uint32_t most, uint32_
 }
 
 static bool
+read_option(const json_t *size, const struct rl_field *field, struct rl_options *o)
+{
+	const char *word = json_string_value(json_object_get(size, field->name));
+	uint64_t number;
+
+	if (field->words ? !word || rl_field_number(field, word, strlen(word), &number) < 0
+	                 : !json_read_count(size, field->name, INT64_MAX, &number))
+		return false;
+	return rl_field_set(field, o, number == 0 ? field->none : number) == 0;
+}
+
+static bool
 read_options(const json_t *size, struct rl_options *o)
 {
-	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, "on_full", 7);
-	const char *on_full = json_string_value(json_object_get(size, field->word));
-	uint64_t which;
+	const struct rl_field *field;
 
-	if (!on_full || rl_field_number(field, on_full, strlen(on_full), &which) < 0 ||
-	    !json_read_count32(size, "keys", UINT32_MAX, &o->keys) ||
-	    !json_read_count32(size, "ring", RL_RING_MAX, &o->ring) ||
-	    !json_read_count32(size, "key_bytes", RL_KEY_MAX, &o->key_bytes) ||
-	    !json_read_count32(size, "rules", RL_RULES_MAX, &o->rules) ||
-	    !json_read_count32(size, "overrides", UINT32_MAX, &o->overrides) ||
-	    !json_read_count32(size, "bans", UINT32_MAX, &o->bans) ||
-	    !json_read_count32(size, "holders", UINT32_MAX, &o->holders) ||
-	    !json_read_count(size, "buffer_ns", INT64_MAX, &o->buffer_ns) ||
-	    !json_read_count32(size, "cells", UINT32_MAX, &o->cells) ||
-	    !json_read_count32(size, "reserves", UINT32_MAX, &o->reserves) ||
-	    !json_read_count32(size, "events", UINT32_MAX, &o->events))
-		return false;
-	o->on_full = (enum rl_on_full)which;
-	o->key_bytes = o->key_bytes > 0 ? o->key_bytes : RL_KEY_BYTES_NONE;
-	o->events = o->events > 0 ? o->events : RL_EVENTS_NONE;
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (is_of_size(field) && !read_option(size, field, o))
+			return false;
 	o->flags = json_is_true(json_object_get(size, "huge_pages")) ? RL_OPEN_HUGE_PAGES : 0;
 	o->flags |= json_is_true(json_object_get(size, "cluster")) ? RL_OPEN_CLUSTER : 0;
 	return true;

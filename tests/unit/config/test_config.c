@@ -509,6 +509,25 @@ test_a_ring_that_is_too_short(void **state)
 	        "sub-bucket, two for each request of a sliding_log); say so, or leave it out\n");
 }
 
+static void
+test_the_overflow_area(void **state)
+{
+	struct config *config;
+
+	(void)state;
+	refuses("{\"segment\": {\"cells\": 100}}",
+	        "f:1:23: /segment/cells: expected a power of two, got 100\n");
+	refuses("{\"segment\": {\"reserves\": 3, \"on_full\": \"deny\"}}",
+	        "f:1:26: /segment/reserves: only with \"on_full\": \"reserve\", which is the "
+	        "default\n");
+	config = need_config("{\"segment\": {\"cells\": 64, \"events\": 0, \"key_bytes\": 0}}");
+	assert_int_equal(config->options.cells, 64);
+	assert_int_equal(config->options.events, RL_EVENTS_NONE);
+	assert_int_equal(config->options.key_bytes, RL_KEY_BYTES_NONE);
+	assert_int_equal(config_options(config).reserves, RL_RESERVES_OF_CELLS);
+	config_free(config);
+}
+
 /* 30 overrides that change nothing, and 12 rules that deny early. */
 static void
 test_a_flood_of_one_warning(void **state)
@@ -707,6 +726,7 @@ main(void)
 		cmocka_unit_test(test_the_ring_that_rules_need),
 		cmocka_unit_test(test_the_ring_of_others_rules),
 		cmocka_unit_test(test_a_ring_that_is_too_short),
+		cmocka_unit_test(test_the_overflow_area),
 		cmocka_unit_test(test_a_scanner_at_the_default),
 		cmocka_unit_test(test_show),
 		cmocka_unit_test(test_path),

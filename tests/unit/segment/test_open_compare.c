@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "rl_admin.h"
+#include "rl_fields.h"
 #include "shared/atomic.h"
 #include "testing.h"
 
@@ -62,6 +63,55 @@ test_sentences(void **state)
 	expect(&some, ASKED(.mode = 0666, .group = 7, .flags = ~(unsigned)RL_OPEN_CLUSTER), "");
 	expect(&some, ASKED(.flags = RL_OPEN_CLUSTER),
 	       "flags: not made for a cluster, and that was asked for");
+}
+
+/* An option that is not told of a segment is 0 here; only these may be. */
+static bool
+may_be_zero(const struct rl_field *field)
+{
+	return field->offset == offsetof(struct rl_options, on_full) ||
+	       field->offset == offsetof(struct rl_options, group);
+}
+
+static void
+expect_same(const struct rl_options *o, bool is_whole)
+{
+	const struct rl_field *field;
+	struct rl_options has, again;
+	struct rl_info is;
+	struct rl *rl;
+
+	assert_int_equal(rl_open_private(o, &rl), 0);
+	rl_info(rl, &is);
+	rl_info_options(&is, &has);
+	rl_close(rl);
+	assert_int_equal(rl_open_private(&has, &rl), 0);
+	rl_info(rl, &is);
+	rl_info_options(&is, &again);
+	rl_close(rl);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++) {
+		uint64_t number = rl_field_get(field, &has);
+
+		assert_int_equal(number, rl_field_get(field, &again));
+		if (is_whole && !may_be_zero(field))
+			assert_int_not_equal(number, 0);
+		if (field->offset != offsetof(struct rl_options, mode))
+			assert_true(number >= rl_field_get(field, o));
+	}
+}
+
+static void
+test_a_segment_like_another(void **state)
+{
+	(void)state;
+	expect_same(ASKED(.flags = RL_OPEN_HUGE_PAGES | RL_OPEN_CLUSTER), true);
+	expect_same(ASKED(.keys = 5000, .ring = 7, .key_bytes = 24, .rules = 3, .overrides = 9,
+	                  .bans = 11, .holders = 13, .events = 128, .cells = 64, .reserves = 5,
+	                  .buffer_ns = 3 * RL_SECOND, .flags = RL_OPEN_HUGE_PAGES),
+	            true);
+	expect_same(ASKED(.on_full = RL_FULL_DENY, .key_bytes = RL_KEY_BYTES_NONE,
+	                  .events = RL_EVENTS_NONE),
+	            false);
 }
 
 /* Whatever the numbers are. */
@@ -304,9 +354,13 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_teardown(name, test_unlink)
-		TEST(test_sentences),           TEST(test_the_longest_sentence),
-		TEST(test_by_definition),       TEST(test_what_was_made_as_asked_suffices),
-		TEST(test_insisting),           TEST(test_a_refusal_has_its_words),
+		TEST(test_sentences),
+		TEST(test_a_segment_like_another),
+		TEST(test_the_longest_sentence),
+		TEST(test_by_definition),
+		TEST(test_what_was_made_as_asked_suffices),
+		TEST(test_insisting),
+		TEST(test_a_refusal_has_its_words),
 		TEST(test_creators_who_insist),
 #undef TEST
 	};
