@@ -92,7 +92,7 @@ gc_json(const struct config *config)
 	return checked(object, error);
 }
 
-/* A field that the limit has no use for is left out. */
+/* A field that the limit has no use for is left out, and so is a duration of 0, its default. */
 static bool
 is_said(const struct rl_field *field, const struct rl_limit *limit)
 {
@@ -101,7 +101,8 @@ is_said(const struct rl_field *field, const struct rl_limit *limit)
 
 	if (field->needs && !(algorithm_info(limit->algorithm)->flags & field->needs))
 		return false;
-	if (field->marks & RL_FIELD_NETWORK && rl_field_get(field, limit) == 0)
+	if ((field->marks & RL_FIELD_NETWORK || field->kind == RL_FIELD_DURATION) &&
+	    rl_field_get(field, limit) == 0)
 		return false;
 	return !is_of_cluster || limit->scope == RL_SCOPE_CLUSTER;
 }
