@@ -42,9 +42,9 @@ tell(const struct rl_part *p, uint32_t limit)
 static uint64_t
 wait_of(const struct rl_quota *q, unsigned flags)
 {
-	if (q->wait == RL_ROW_WAIT_NONE)
+	if ((flags & (RL_ITEM_WAITS | RL_ITEM_SLEEPS)) == 0 || q->wait == RL_ROW_WAIT_NONE)
 		return 0;
-	if (flags & RL_ITEM_SLEEPS || (flags & RL_ITEM_WAITS && q->wait > 0))
+	if (q->wait > 0)
 		return rl_wait_unpack(q->wait);
 	return flags & RL_ITEM_WAITS ? RL_WAIT_USUAL : 0;
 }

@@ -13,7 +13,8 @@
 #define ROUND_NS (10 * RL_MILLISECOND)
 #define HURRY_NS RL_MILLISECOND /* a round, until HURRY_FOR_NS after a caller waited */
 #define HURRY_FOR_NS RL_SECOND
-#define SCAN_SLOTS 65536u /* a round, at the start */
+#define TRY_NS (2 * RL_MILLISECOND) /* after it who waits comes again, and is denied once more */
+#define SCAN_SLOTS 65536u           /* a round, at the start */
 #define KEY_TEXT 48
 
 /* ---- what is known of a key ---- */
@@ -704,6 +705,19 @@ scan(struct host_shares *l, uint64_t segment_ns)
 		begin_scan(l);
 }
 
+/*
+ * Who waits was denied as often as he came since the last round, so that only a part of it was
+ * denied; what is lacking then is asked for a round later.
+ */
+static uint32_t
+denied_once(const struct rl_share *s, uint64_t since_ns)
+{
+	uint64_t tries = s->waits ? 1 + since_ns / TRY_NS : 1;
+	uint32_t part = (uint32_t)(s->denied / tries);
+
+	return part > s->largest ? part : s->largest;
+}
+
 static int
 take_wish(const struct rl_share *s, void *arg)
 {
@@ -715,6 +729,7 @@ take_wish(const struct rl_share *s, void *arg)
 		v->l->counts.without_hash++;
 		return 0;
 	}
+	copy.denied = denied_once(s, v->segment_ns - v->l->round_ns);
 	if (s->waits)
 		v->l->hurry_ns = v->segment_ns + HURRY_FOR_NS;
 	number = claim(v->l, s, v->segment_ns);
@@ -771,6 +786,7 @@ host_shares_run(struct host_shares *l, uint64_t now_ns)
 	scan(l, segment_ns);
 	if (l->is_allowed) {
 		rl_share_wishes(l->rl, &l->wished, SHARES_WORK, segment_ns, take_wish, &v);
+		l->round_ns = segment_ns;
 		look_at_due(l, segment_ns);
 		give_back_some(l);
 	}

@@ -68,6 +68,7 @@ struct host_shares {
 	uint64_t random, now_ns; /* now_ns: of the round, monotonic */
 	uint64_t hosts;          /* of the cluster, as far as is known */
 	uint64_t hurry_ns;       /* by the segment's clock: until then callers wait */
+	uint64_t round_ns;       /* by the same, when wishes were taken */
 	uint64_t answered_ns;    /* by the segment's clock: when the store last answered anything */
 	bool is_allowed;         /* the store is one of this secret */
 };

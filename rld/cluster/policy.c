@@ -10,7 +10,7 @@
 #define UNMET_NS (100 * RL_MILLISECOND)
 /* Longer than the second after which who was denied comes again: what came too late is kept. */
 #define KEPT_LOOKS 25
-#define DRY_MISSES 2
+#define DRY_MISSES 4
 
 static uint64_t
 at_least(uint64_t a, uint64_t b)
@@ -63,7 +63,8 @@ measure_use(const struct policy_limit *limit, struct policy_key *k, const struct
 }
 
 /*
- * A denial takes the place of those before: who waits is denied again until it is admitted. What
+ * A denial takes the place of those before: who waits is denied again until it is admitted, and who
+ * was admitted since the last look may be who was denied since then, and lacks nothing more. What
  * was lent for one who comes again is kept until that is used.
  */
 static void
@@ -71,13 +72,14 @@ measure_unmet(const struct policy_limit *limit, struct policy_key *k,
               const struct policy_seen *seen, uint64_t now_ns)
 {
 	uint64_t since_ns = over(now_ns, k->unmet_ns);
+	uint64_t through = seen->is_waiting ? over(seen->load, k->load) : 0;
 
-	if (seen->denied > 0) {
+	if (seen->denied > through) {
 		k->unmet = k->kept = seen->largest;
-		k->sum = seen->denied;
+		k->sum = seen->denied - through;
 		k->is_waiting = seen->is_waiting;
 		k->unmet_ns = now_ns;
-	} else if (since_ns > UNMET_NS) {
+	} else if (seen->denied > 0 || since_ns > UNMET_NS) {
 		k->unmet = k->sum = 0;
 	}
 	if (seen->denied == 0 &&
@@ -121,6 +123,7 @@ struct situation {
 	bool is_empty;   /* the store has next to nothing to lend */
 	bool others;     /* starve */
 	bool is_idle;
+	bool rests; /* nobody has asked since a question would have been answered */
 };
 
 /*
@@ -175,6 +178,7 @@ judge(const struct policy_limit *limit, const struct policy_key *k, const struct
 	s.others = now_ns < k->starves_until_ns;
 	s.is_empty = k->is_known && k->share > 0 && k->pool <= s.capacity / SMALL;
 	s.is_idle = is_idle(limit, k, s.others, now_ns);
+	s.rests = over(now_ns, k->used_ns) > ROUND_NS;
 	s.headroom = headroom(limit, k, s.used, s.is_short && !k->is_waiting ? s.fair / 2 : 0);
 	s.need = at_most(s.used + at_least(k->unmet, 1), s.capacity);
 	return s;
@@ -209,7 +213,7 @@ want_in_use(const struct policy_limit *limit, const struct policy_key *k, const 
 	if (!s->others)
 		return s->used + s->headroom;
 	if (k->is_waiting)
-		return s->used + (uint64_t)(k->rate * (double)ROUND_NS);
+		return s->used + (s->rests ? 0 : (uint64_t)(k->rate * (double)ROUND_NS));
 	return s->used + at_least((uint64_t)(k->rate * (double)limit->look_ns * 1.2) + 1, k->kept);
 }
 

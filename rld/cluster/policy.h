@@ -89,7 +89,7 @@ void policy_answered(struct policy_key *k, const struct policy_answer *a, uint64
                      const struct policy_limit *limit);
 
 /*
- * There is nothing to lend: what was needed was not there twice in a row, also after all were
+ * There is nothing to lend: what was needed was not there four times in a row, also after all were
  * called, and nobody has told of room since. Who is denied meanwhile need not wait for it.
  */
 bool policy_is_dry(const struct policy_limit *limit, const struct policy_key *k, uint64_t now_ns);

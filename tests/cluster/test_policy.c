@@ -344,15 +344,72 @@ test_little_of_all(void **state)
 	assert_in_range(wish.want, 0, 1);
 }
 
+static const struct policy_answer all_lent = {0, 1000, 3, 1000, false};
+
+/* Asked for again and again, and never there: then nobody is to wait, until there is room. */
+static void
+test_nothing_to_lend(void **state)
+{
+	struct policy_seen seen = {
+		.is_wished = true, .denied = 1, .largest = 1, .is_waiting = true};
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct policy_key key;
+
+	(void)state;
+	policy_begin(&key, &seen, now_ns);
+	for (int i = 0; i < 4; i++) {
+		assert_false(policy_is_dry(&strict, &key, now_ns));
+		now_ns += 100 * RL_MILLISECOND;
+		assert_true(policy_look(&strict, &key, &seen, now_ns).is_ask);
+		policy_asked(&key, now_ns, 0);
+		policy_answered(&key, &all_lent, now_ns, &strict);
+	}
+	assert_true(policy_is_dry(&strict, &key, now_ns));
+	assert_false(policy_is_dry(&strict, &key, now_ns + 60 * RL_SECOND));
+	seen = (struct policy_seen){0};
+	policy_look(&strict, &key, &seen, now_ns + RL_SECOND / 2);
+	assert_true(policy_is_dry(&strict, &key, now_ns + RL_SECOND / 2));
+	seen.is_room = true;
+	policy_look(&strict, &key, &seen, now_ns + RL_SECOND / 2);
+	assert_false(policy_is_dry(&strict, &key, now_ns + RL_SECOND / 2));
+}
+
+/* Who waited and was admitted since the last look is who was denied, and lacks nothing more. */
+static void
+test_who_was_admitted_lacks_nothing(void **state)
+{
+	struct policy_seen seen = {
+		.is_wished = true, .denied = 3, .largest = 1, .is_waiting = true};
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct policy_wish wish;
+	struct policy_key key;
+
+	(void)state;
+	policy_begin(&key, &(struct policy_seen){0}, now_ns);
+	seen.load = seen.share = 2;
+	wish = policy_look(&strict, &key, &seen, now_ns + RL_MILLISECOND);
+	assert_true(wish.is_short);
+	assert_int_equal(key.sum, 1);
+	seen.load = seen.share = 5;
+	wish = policy_look(&strict, &key, &seen, now_ns + 2 * RL_MILLISECOND);
+	assert_false(wish.is_short);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bound),         cmocka_unit_test(test_figures),
-		cmocka_unit_test(test_plan),          cmocka_unit_test(test_idle_key),
-		cmocka_unit_test(test_one_gives_way), cmocka_unit_test(test_a_denial_is_forgotten),
-		cmocka_unit_test(test_pauses),        cmocka_unit_test(test_room_comes_first),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_figures),
+		cmocka_unit_test(test_plan),
+		cmocka_unit_test(test_idle_key),
+		cmocka_unit_test(test_one_gives_way),
+		cmocka_unit_test(test_a_denial_is_forgotten),
+		cmocka_unit_test(test_pauses),
+		cmocka_unit_test(test_room_comes_first),
 		cmocka_unit_test(test_little_of_all),
+		cmocka_unit_test(test_nothing_to_lend),
+		cmocka_unit_test(test_who_was_admitted_lacks_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
