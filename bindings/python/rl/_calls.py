@@ -53,10 +53,40 @@ def check_all(self, items, *, at_ns=None):
     items = tuple(items)
     if not items:
         raise ValueError("items: there is none; nothing would be limited")
-    _verdict, decided, results = self._check_all(items, at_ns=at_ns)
+    return _decided(self._check_all(items, at_ns=at_ns))
+
+
+def _decided(answer):
+    _verdict, decided, results = answer
     if decided < len(results):
         return results[decided], results
     return min(results, key=lambda result: (result.remaining, result.limit)), results
+
+
+_WAITS = 32  # RL_ITEM_WAITS
+_WAITERS_MAX = 1000
+_waiters = 0
+
+
+async def check_all_async(self, items):
+    """check_all() for coroutines: what is denied for want of a share of a cluster's limit is asked again for as long as the
+    limit says, without the event loop being held up. At most 1,000 wait at a time; one that is cancelled was not charged."""
+    global _waiters
+    items = tuple(items)
+    decided, results = _decided(self._check_all(items, flags=_WAITS if _waiters < _WAITERS_MAX else 0))
+    if decided.reason != "share" or not decided.delay_ns:
+        return decided, results
+    end = time.monotonic() + decided.delay
+    _waiters += 1
+    try:
+        while decided.reason == "share" and decided.delay_ns:
+            left = end - time.monotonic()
+            is_last = left <= decided.retry_after
+            await asyncio.sleep(max(left, 0) if is_last else decided.retry_after)
+            decided, results = _decided(self._check_all(items, flags=0 if is_last else _WAITS))
+    finally:
+        _waiters -= 1
+    return decided, results
 
 
 def check_many(self, items, *, at_ns=None):
@@ -380,7 +410,7 @@ def client_key(address, v6=64):
 
 
 METHODS = {
-    _rl.Segment: [rule, check_all, check_many, ban, allow, unban, reset, is_current],
+    _rl.Segment: [rule, check_all, check_all_async, check_many, ban, allow, unban, reset, is_current],
     _rl.Rule: [hold, spend, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],
     _rl.Result: [stream, stream_async, __aenter__, __aexit__],
 }

@@ -10,7 +10,7 @@ import re
 import time
 
 from . import _rl
-from ._calls import check_all, rule_limits
+from ._calls import check_all, check_all_async, rule_limits
 from ._errors import Error
 from ._live import LiveSegment
 
@@ -241,6 +241,9 @@ class Gate:
                 items.append((by, (made[name], key, cost)))
         return items
 
+    async def _ask(self, segment, items):
+        return check_all(segment, items)
+
     async def decide(self, request, method, path, peer, lines):
         """The Answer for a request. `peer` and `lines` are the connection's address and what proxies have written."""
         if self._is_exempt(path):
@@ -250,7 +253,7 @@ class Gate:
             items = await self._items(made, request, method, path, peer, lines)
             if not items:
                 return Answer()
-            decided, results = check_all(segment, [item for _by, item in items])
+            decided, results = await self._ask(segment, [item for _by, item in items])
         except Error as error:
             return self._failed(error)
         if decided.verdict == "undecided":
@@ -335,3 +338,10 @@ class Gate:
             kind = _BANNED if result.reason == "ban" else _QUOTA
             problem.update({"type": kind, "violated-policies": [result.rule.name]})
         return Answer(status, headers, json.dumps(problem).encode() + b"\n", "application/problem+json")
+
+
+class AsyncGate(Gate):
+    """The same where an event loop runs, which waits for a share of a cluster's limit."""
+
+    async def _ask(self, segment, items):
+        return await check_all_async(segment, items)

@@ -5,7 +5,7 @@
     app = rl.asgi.Limit(app, "web", {"client": "100/min"})
 """
 
-from ._http import By, Gate
+from ._http import AsyncGate, By
 
 __all__ = ["By", "Limit"]
 
@@ -26,7 +26,7 @@ class Limit:
     may be coroutine functions. Of a websocket the status is 101, or 403 if the application does not accept it."""
 
     def __init__(self, app, segment="default", rules=None, **options):
-        self._app, self._gate = app, Gate(segment, rules, **options)
+        self._app, self._gate = app, AsyncGate(segment, rules, **options)
 
     async def _decide(self, scope):
         field = self._gate.proxies.field.encode()

@@ -14,7 +14,7 @@ from fastapi import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ._http import By, Gate
+from ._http import AsyncGate, By
 
 __all__ = ["By", "Limit"]
 
@@ -25,7 +25,7 @@ class Limit:
     is not known here: `count_status` is the middleware's."""
 
     def __init__(self, segment, rules, **options):
-        self._gate = Gate(segment, rules, **options)
+        self._gate = AsyncGate(segment, rules, **options)
         if any(by.is_counted for by in self._gate.rules.values()) or options.get("count_status") is not None:
             raise ValueError("count_status: a dependency does not see the answer; rl.asgi.Limit does")
 

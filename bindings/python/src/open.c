@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Segment(): how a segment is opened. */
+#include <rl_cluster.h>
 #include <string.h>
 
 #include "options.h"
@@ -117,7 +118,13 @@ segment_open(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	self->users = self->is_closing = 0;
 	Py_BEGIN_ALLOW_THREADS if (o.is_private) error = rl_open_private(&o.options, &self->rl);
 	else error = rl_open(o.name, &o.options, &self->rl);
-	Py_END_ALLOW_THREADS if (error == 0) return (PyObject *)self;
+	Py_END_ALLOW_THREADS;
+	if (error == 0) {
+		struct rl_cluster_info info;
+
+		self->may_sleep = rl_cluster_info(self->rl, &info) == 0;
+		return (PyObject *)self;
+	}
 	self->rl = NULL;
 	open_failed(self->state, &o, error);
 	Py_DECREF(self);

@@ -45,6 +45,7 @@ struct segment {
 	struct rl *rl;  /* NULL: closed */
 	int users;      /* calls that are without the GIL */
 	int is_closing; /* the last of them closes */
+	int may_sleep;  /* a decision may, for a share of a cluster's limit */
 };
 
 struct rule {

@@ -46,6 +46,24 @@ rule_moved(struct rule *rule, const struct rl_result *r)
 	return 1;
 }
 
+static void
+decide(struct segment *segment, struct rl_item *item, enum rl_how how, uint64_t max_wait_ns,
+       struct rl_result *r)
+{
+	struct rl *rl = segment->rl;
+
+	if (!segment->may_sleep || how != RL_CHECK) {
+		rl_decide(rl, item, 1, how, max_wait_ns, r, NULL);
+		return;
+	}
+	item->flags |= RL_ITEM_SLEEPS;
+	segment_enter(segment);
+	Py_BEGIN_ALLOW_THREADS;
+	rl_decide(rl, item, 1, how, max_wait_ns, r, NULL);
+	Py_END_ALLOW_THREADS;
+	segment_leave(segment);
+}
+
 static PyObject *
 ask_new(struct rule *self, enum rl_how how, struct rl_item *item, PyObject *at,
         uint64_t max_wait_ns)
@@ -62,7 +80,7 @@ ask_new(struct rule *self, enum rl_how how, struct rl_item *item, PyObject *at,
 	item->now_ns = result->now_ns;
 	do {
 		item->rule = self->handle;
-		rl_decide(self->segment->rl, item, 1, how, max_wait_ns, &result->r, NULL);
+		decide(self->segment, item, how, max_wait_ns, &result->r);
 	} while (rule_moved(self, &result->r));
 	if (result->charges.count > 0)
 		result_hold(result);

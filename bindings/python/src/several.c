@@ -115,18 +115,39 @@ static int
 begin(struct batch *b, const char *function, PyObject *const *args, Py_ssize_t count,
       PyObject *names, uint64_t *now_ns)
 {
-	static const char *const all[] = {"items", "at_ns", NULL};
+	static const char *const all[] = {"items", "at_ns", "flags", NULL};
 	const struct arguments a = {function, all, 1, 1};
-	PyObject *given[2];
+	uint32_t flags = b->segment->may_sleep ? RL_ITEM_SLEEPS : 0;
+	PyObject *given[3];
 
 	if (arguments_read(&a, args, count, names, given) < 0 || batch_read(b, given[0]) < 0 ||
 	    no_empty_key(b) < 0)
 		return -1;
 	if (!segment_at(b->segment, given[1], now_ns))
 		return -1;
-	for (Py_ssize_t i = 0; i < b->count; i++)
+	if (u32_get(given[2], "flags", &flags) < 0)
+		return -1;
+	for (Py_ssize_t i = 0; i < b->count; i++) {
 		b->items[i].now_ns = *now_ns;
+		b->items[i].flags |= flags;
+	}
 	return 0;
+}
+
+static enum rl_verdict
+decide_all(struct batch *b, size_t *decided)
+{
+	enum rl_verdict verdict;
+	struct rl *rl = b->segment->rl;
+
+	if (!b->segment->may_sleep || b->count == 0)
+		return rl_check_all(rl, b->items, (size_t)b->count, b->filled, decided);
+	segment_enter(b->segment);
+	Py_BEGIN_ALLOW_THREADS;
+	verdict = rl_check_all(rl, b->items, (size_t)b->count, b->filled, decided);
+	Py_END_ALLOW_THREADS;
+	segment_leave(b->segment);
+	return verdict;
 }
 
 PyObject *
@@ -141,8 +162,7 @@ check_all(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *nam
 		PyErr_Format(PyExc_ValueError, "items: %zd; at most %d are allowed", b.count,
 		             RL_ITEMS_MAX);
 	} else if (!PyErr_Occurred()) {
-		enum rl_verdict verdict =
-			rl_check_all(b.segment->rl, b.items, (size_t)b.count, b.filled, &decided);
+		enum rl_verdict verdict = decide_all(&b, &decided);
 		PyObject *list = batch_results(&b, now_ns);
 		if (list)
 			answer = Py_BuildValue("(OnN)", b.segment->state->verdicts[verdict],
