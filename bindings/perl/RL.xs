@@ -418,7 +418,8 @@ take_ask(pTHX_ AV *from, struct segment *segment, struct ask *a, struct rl_item 
 	if (a->rule->segment != segment)
 		BAD("rule: %s is of another segment", a->rule->r.name);
 	*item = (struct rl_item){
-		.cost = number_of(aTHX_ item_of(aTHX_ from, 2), 1, UINT64_MAX, "cost")};
+		.cost = number_of(aTHX_ item_of(aTHX_ from, 2), 1, UINT64_MAX, "cost"),
+		.flags = RL_ITEM_SLEEPS};
 	if ((value = option(aTHX_ options, "capacity")))
 		item->capacity = (uint32_t)number_of(aTHX_ value, 0, UINT32_MAX, "capacity");
 	if ((value = option(aTHX_ options, "burst"))) {

@@ -142,7 +142,7 @@ collect_limit(struct round *round, const struct limit *limit)
 	struct rl_item item = {.cost = 1,
 	                       .burst = limit->burst,
 	                       .undelayed = limit->undelayed,
-	                       .flags = limit->flags};
+	                       .flags = limit->flags | RL_ITEM_SLEEPS};
 	uint64_t capacity = 0;
 
 	if (!applies(round, limit))

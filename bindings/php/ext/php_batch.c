@@ -66,7 +66,7 @@ take_tier(zval *array, struct rl_item *item)
 	    !take_capacity(array, "burst", &item->burst, &has_burst) ||
 	    !take_capacity(array, "undelayed", &item->undelayed, &has_undelayed))
 		return false;
-	item->flags = (has_burst ? RL_ITEM_BURST : 0) | (has_undelayed ? RL_ITEM_UNDELAYED : 0);
+	item->flags |= (has_burst ? RL_ITEM_BURST : 0) | (has_undelayed ? RL_ITEM_UNDELAYED : 0);
 	return true;
 }
 
@@ -96,8 +96,10 @@ take_item(struct batch *b, size_t i, zval *value, struct handle *handle)
 		return false;
 	b->rules[i] = OBJECT(rule_object, Z_OBJ_P(rule));
 	rlp_key(&b->keys[i], Z_STR_P(key));
-	b->items[i] =
-		(struct rl_item){.key = b->keys[i].bytes, .key_len = b->keys[i].len, .cost = 1};
+	b->items[i] = (struct rl_item){.key = b->keys[i].bytes,
+	                               .key_len = b->keys[i].len,
+	                               .cost = 1,
+	                               .flags = RL_ITEM_SLEEPS};
 	if (cost && (Z_TYPE_P(cost) != IS_LONG || Z_LVAL_P(cost) < 0))
 		return false;
 	if (cost)

@@ -67,8 +67,10 @@ begin(struct ask *a, zval *self, zend_string *key, zend_long cost)
 		return false;
 	}
 	rlp_key(&a->key, key);
-	a->item = (struct rl_item){
-		.key = a->key.bytes, .key_len = a->key.len, .cost = (uint64_t)cost};
+	a->item = (struct rl_item){.key = a->key.bytes,
+	                           .key_len = a->key.len,
+	                           .cost = (uint64_t)cost,
+	                           .flags = RL_ITEM_SLEEPS};
 	return true;
 }
 
