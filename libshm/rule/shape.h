@@ -64,6 +64,7 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->has_lease = false;
 	q->is_auto = false;
 	q->away = 0;
+	q->wait = 0;
 	q->prefetch = (uint16_t)(word.hi >> RL_QUOTA_PREFETCH_SHIFT & RL_PREFETCH_MAX);
 	q->max_wait_ns = 0;
 	q->rate = (struct rl_gcra_rate){0};

@@ -51,7 +51,7 @@ test_a_quota_has_nothing_of_what_lay_there(void **state)
 	rl_quota_unpack((struct rl_u128){0}, &quota);
 	assert_int_equal(quota.capacity, 1);
 	assert_false(quota.is_shadow || quota.counts_denied || quota.is_booking || quota.is_debt);
-	assert_false(quota.has_lease || quota.is_auto || quota.away);
+	assert_false(quota.has_lease || quota.is_auto || quota.away || quota.wait);
 	assert_true(quota.burst == 0 && quota.undelayed == 0 && quota.prefetch == 0);
 	assert_true(quota.max_wait_ns == 0 && quota.rate.capacity == 0);
 }
