@@ -64,7 +64,8 @@ random_pattern(char text[static TEXT])
 	if (strchr(key, '.') && test_below(&seed, 2))
 		snprintf(text, TEXT, "%.40s/%u", key, (unsigned)(8 + test_below(&seed, 25)));
 	else if (strchr(key, ':') && key[0] == '2' && test_below(&seed, 2))
-		snprintf(text, TEXT, "%.40s/%u", key, (unsigned)(40 + test_below(&seed, 89)));
+		snprintf(text, TEXT, "%.40s/%u", key,
+		         (unsigned)(test_below(&seed, 4) > 0 ? 40 + test_below(&seed, 88) : 128));
 	else if (test_below(&seed, 2))
 		snprintf(text, TEXT, "%.*s*", (int)(2 + test_below(&seed, len - 2)), key);
 }
