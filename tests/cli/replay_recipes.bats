@@ -22,6 +22,9 @@ setup() {
 	for second in 0 1 2 3 4; do
 		printf 'Nov 22 10:00:0%d host sshd[1]: Failed password for root from 192.0.2.7 port 1 ssh2\n' "$second"
 	done >auth.log
+	for second in 0 1 2 3; do
+		printf '{"ts":179534160%d,"key":"k1","estimate":40000,"total_tokens":%d,"seconds":0.5}\n' "$second" "$((second * 20000))"
+	done >answers.json
 	echo '{"rules": {"login": {"limit": "20/min"}}}' >rl.json
 }
 
@@ -43,6 +46,8 @@ recipes() {
 	says_line 'denied        240'
 	rlctl replay --limit 3/10min auth.log
 	says_line 'denied        2'
+	rlctl replay --limit 100000/min --key key --cost estimate --actual total_tokens --lasts seconds answers.json
+	says_line 'settled       120000 of 160000 charged: 60000 given back, 20000 of debts, 0 too late'
 }
 
 @test "the manual has each format" {
