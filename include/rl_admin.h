@@ -475,7 +475,9 @@ int rl_limit_stats(struct rl *rl, int rule, unsigned limit, uint64_t *denied,
 struct rl_history_span {
 	uint64_t start_ns;
 	uint64_t allowed;
-	uint64_t denied;
+	uint64_t denied; /* by limits, but for those below: */
+	uint64_t banned; /* of these, because the key is banned */
+	uint64_t full; /* because it found no slot, or by what it shares an overflow counter with */
 };
 int rl_history_minutes(struct rl *rl, int rule, uint64_t now_ns,
                        struct rl_history_span spans[RL_HISTORY_MINUTES]);

@@ -18,15 +18,30 @@ difference(uint64_t later, uint64_t earlier)
 	return d > RL_HISTORY_COUNT_MASK / 2 ? 0 : d;
 }
 
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* They are noted on their own: never more than what was denied. */
+static void
+tell_causes(uint64_t later, uint64_t earlier, struct rl_history_span *span)
+{
+	span->banned = least((uint32_t)(later - earlier), span->denied);
+	span->full =
+		least((uint32_t)((later >> 32) - (earlier >> 32)), span->denied - span->banned);
+}
+
 /* Newest first: the note of a span, or else that of the next one, for nothing was decided in it. */
 static void
-fill(const struct rl_u128 *ring, uint32_t entries, uint64_t span_ns, uint64_t now_ns,
-     struct rl_u128 later, struct rl_history_span *spans)
+fill(const struct rl_u128 *ring, const uint64_t *causes, uint32_t entries, uint64_t span_ns,
+     uint64_t now_ns, struct rl_history_counts later, struct rl_history_span *spans)
 {
 	uint64_t newest = now_ns / span_ns;
 
 	for (uint32_t back = 0; back < entries; back++) {
-		uint64_t number = newest - back;
+		uint64_t number = newest - back, caused;
 		struct rl_history_span *span = &spans[entries - 1 - back];
 		struct rl_u128 note;
 
@@ -37,9 +52,11 @@ fill(const struct rl_u128 *ring, uint32_t entries, uint64_t span_ns, uint64_t no
 		if (!rl_atomic_load16(&ring[number % entries], &note) ||
 		    rl_history_number(note) != (number & RL_HISTORY_NUMBER_MASK))
 			continue;
-		span->allowed = difference(later.lo, note.lo);
-		span->denied = difference(later.hi, note.hi);
-		later = note;
+		caused = rl_atomic_load(&causes[number % entries]);
+		span->allowed = difference(later.counts.lo, note.lo);
+		span->denied = difference(later.counts.hi, note.hi);
+		tell_causes(later.causes, caused, span);
+		later = (struct rl_history_counts){note, caused};
 	}
 }
 
@@ -48,19 +65,18 @@ history(struct rl *rl, int rule, bool is_minutes, uint64_t now_ns, struct rl_his
 {
 	const struct rl_segment *s = &rl->segment;
 	const struct rl_history_row *h;
-	struct rl_u128 now;
+	struct rl_history_counts now;
 
 	if (!rl_handle_has(rl, rule))
 		return -EINVAL;
 	if (now_ns > INT64_MAX)
 		now_ns = INT64_MAX;
 	h = &s->history[rl_rule_row(rule)];
-	now.lo = rl_stats_sum(s, rule, RL_COUNT_allowed);
-	now.hi = rl_stats_sum(s, rule, RL_COUNT_denied);
+	now = rl_history_now(s, rl_rule_row(rule));
 	if (is_minutes)
-		fill(h->minute, RL_MINUTES, RL_MINUTE_NS, now_ns, now, spans);
+		fill(h->minute, h->minute_causes, RL_MINUTES, RL_MINUTE_NS, now_ns, now, spans);
 	else
-		fill(h->quarter, RL_QUARTERS, RL_QUARTER_NS, now_ns, now, spans);
+		fill(h->quarter, h->quarter_causes, RL_QUARTERS, RL_QUARTER_NS, now_ns, now, spans);
 	return is_minutes ? RL_MINUTES : RL_QUARTERS;
 }
 

@@ -13,23 +13,30 @@ is_noted(struct rl_u128 note, uint64_t number, uint32_t entries)
 	return ((rl_history_number(note) - number) & RL_HISTORY_NUMBER_MASK) <= entries;
 }
 
-static void
-note(struct rl_u128 *ring, uint32_t entries, uint64_t number, struct rl_u128 counts)
+struct rl_history_counts
+rl_history_now(const struct rl_segment *s, int row)
 {
-	struct rl_u128 *at = &ring[number % entries], seen;
+	uint64_t full = rl_stats_sum(s, row, RL_COUNT_full_denied) +
+	                rl_stats_sum(s, row, RL_COUNT_reserve_denied);
+
+	return (struct rl_history_counts){
+		.counts.lo = rl_stats_sum(s, row, RL_COUNT_allowed) & RL_HISTORY_COUNT_MASK,
+		.counts.hi = rl_stats_sum(s, row, RL_COUNT_denied) & RL_HISTORY_COUNT_MASK,
+		.causes = full << 32 | (uint32_t)rl_stats_sum(s, row, RL_COUNT_banned)};
+}
+
+static void
+note(struct rl_u128 *at, uint64_t *causes, uint32_t entries, uint64_t number,
+     const struct rl_history_counts *now)
+{
+	uint64_t caused = rl_atomic_load(causes);
+	struct rl_u128 seen, counts = now->counts;
 
 	if (!rl_atomic_load16(at, &seen) || is_noted(seen, number, entries))
 		return;
+	rl_atomic_cas(causes, caused, now->causes);
 	counts.lo |= number << RL_HISTORY_COUNT_BITS;
 	rl_atomic_cas16(at, seen, counts); /* else another process has just noted it */
-}
-
-static struct rl_u128
-counts_of(const struct rl_segment *s, int row)
-{
-	return (struct rl_u128){
-		.lo = rl_stats_sum(s, row, RL_COUNT_allowed) & RL_HISTORY_COUNT_MASK,
-		.hi = rl_stats_sum(s, row, RL_COUNT_denied) & RL_HISTORY_COUNT_MASK};
 }
 
 void
@@ -37,14 +44,15 @@ rl_history_note(const struct rl_segment *s, int row, uint64_t now_ns)
 {
 	struct rl_history_row *h = &s->history[row];
 	uint64_t minute = now_ns / RL_MINUTE_NS, quarter = now_ns / RL_QUARTER_NS;
-	struct rl_u128 seen, counts;
+	uint64_t m = minute % RL_MINUTES, q = quarter % RL_QUARTERS;
+	struct rl_history_counts now;
+	struct rl_u128 seen;
 
-	if (!rl_atomic_load16(&h->minute[minute % RL_MINUTES], &seen) ||
-	    is_noted(seen, minute, RL_MINUTES))
+	if (!rl_atomic_load16(&h->minute[m], &seen) || is_noted(seen, minute, RL_MINUTES))
 		return;
-	counts = counts_of(s, row);
-	note(h->quarter, RL_QUARTERS, quarter, counts);
-	note(h->minute, RL_MINUTES, minute, counts);
+	now = rl_history_now(s, row);
+	note(&h->quarter[q], &h->quarter_causes[q], RL_QUARTERS, quarter, &now);
+	note(&h->minute[m], &h->minute_causes[m], RL_MINUTES, minute, &now);
 }
 
 void
@@ -73,17 +81,20 @@ rl_history_sweep(struct rl *rl, uint64_t now_ns)
 }
 
 static void
-clear(struct rl_u128 *ring, uint32_t entries)
+clear(struct rl_u128 *ring, uint64_t *causes, uint32_t entries)
 {
 	for (uint32_t i = 0; i < entries; i++) {
 		rl_atomic_store(&ring[i].lo, 0);
 		rl_atomic_store(&ring[i].hi, 0);
+		rl_atomic_store(&causes[i], 0);
 	}
 }
 
 void
 rl_history_clear(const struct rl_segment *s, int row)
 {
-	clear(s->history[row].minute, RL_MINUTES);
-	clear(s->history[row].quarter, RL_QUARTERS);
+	struct rl_history_row *h = &s->history[row];
+
+	clear(h->minute, h->minute_causes, RL_MINUTES);
+	clear(h->quarter, h->quarter_causes, RL_QUARTERS);
 }

@@ -3,7 +3,8 @@
 #define RL_HISTORY_H
 
 /*
- * What a rule has allowed and denied, by minutes and quarters of an hour. Its counters only ever
+ * What a rule has allowed and denied, and of that by bans and for a full table, by minutes and
+ * quarters of an hour. Its counters only ever
  * grow; so when a minute begins, its row notes how they stand, and a minute is the difference of
  * two notes:
  *
@@ -15,7 +16,9 @@
  * minute that is not noted had no decision: so its note would have been as that of the next one
  * that there is.
  *
- * A note is one word, changed by one CAS16: of several first decisions one notes. Each process
+ * A note is one pair of words, changed by one CAS16: of several first decisions one notes. Before
+ * it a word of causes is changed, from what it was before the pair was looked at: so it is of no
+ * earlier minute, and of other decisions than the pair by those in between at most. Each process
  * looks at the segment for that once in a minute and rule: `due_ns` of its own memory says when.
  */
 
@@ -50,6 +53,14 @@ rl_history_number(struct rl_u128 note)
 {
 	return note.lo >> RL_HISTORY_COUNT_BITS;
 }
+
+/* How a rule's counters stand. */
+struct rl_history_counts {
+	struct rl_u128 counts; /* what it allowed, and denied */
+	uint64_t causes;       /* as a word of causes */
+};
+
+struct rl_history_counts rl_history_now(const struct rl_segment *s, int row);
 
 #define RL_HISTORY_NUMBER_MASK ((UINT64_C(1) << (64 - RL_HISTORY_COUNT_BITS)) - 1)
 

@@ -17,7 +17,7 @@
  *	holders  holders x 16 bytes: which processes hold units in flight
  *	stats    stripes x rules x 256 bytes, a stripe for each CPU; then stripes x rules x 128, of
  *	         limits
- *	history  rules x 2560 bytes: what was allowed and denied, by minutes and quarters of an hour
+ *	history  rules x 3840 bytes: what was allowed and denied, by minutes and quarters
  *	events   a line, then events x 64 bytes: what is told to people; the same of changes, and
  *	         8 KiB of banned keys that were told; nothing if events is 0
  *	table    buckets x 192 bytes: a line of eight tags, two lines of their eight states
@@ -32,7 +32,7 @@
 #include "shared/layout_slot.h"
 
 #define RL_LAYOUT_VERSION 3
-#define RL_LAYOUT_REVISION 14 /* what bits of equal places mean, until the version is released */
+#define RL_LAYOUT_REVISION 15 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_HEADER_BYTES 4096

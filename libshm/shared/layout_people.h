@@ -26,9 +26,11 @@ struct rl_denials {
 
 /*
  * A rule's history: how its counters stood when a minute began, at the minute's number modulo
- * RL_MINUTES, and the same for quarters of an hour; written by one CAS16, see history.h.
+ * RL_MINUTES, and the same for quarters of an hour; written by one CAS16, and before that what the
+ * causes of denials were, see history.h.
  *
  *	lo  number:24 | allowed:40      hi  0:24 | denied:40      number and zeros highest
+ *	causes  full:32 | banned:32
  *
  * `reported` counts the events of each kind that the rule has told in a second: count:32 |
  * second:32, lowest first: see event.h.
@@ -42,6 +44,9 @@ struct rl_history_row {
 	uint64_t reported[RL_REPORTED_KINDS];
 	struct rl_u128 minute[RL_MINUTES];
 	struct rl_u128 quarter[RL_QUARTERS];
+	uint64_t minute_causes[RL_MINUTES];
+	uint64_t quarter_causes[RL_QUARTERS];
+	uint64_t unused[4];
 };
 
 /*
@@ -99,7 +104,7 @@ _Static_assert(sizeof(struct rl_ban_note) == 128, "two lines");
 _Static_assert(sizeof(struct rl_stat) == 256, "four lines");
 _Static_assert(sizeof(struct rl_denials) == 128, "two lines");
 _Static_assert(offsetof(struct rl_denials, shadow_denied) == 64, "a line for all limits");
-_Static_assert(sizeof(struct rl_history_row) == 2560, "no holes");
+_Static_assert(sizeof(struct rl_history_row) == 3840, "no holes");
 _Static_assert(offsetof(struct rl_history_row, minute) == 64, "the head has its line");
 _Static_assert(sizeof(struct rl_events_head) == 64, "a line");
 _Static_assert(sizeof(struct rl_event_entry) == 64, "a line");

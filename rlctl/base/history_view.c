@@ -20,26 +20,44 @@ history_view_read(struct rl *rl, int rule, uint64_t now_ns, struct history_view 
 	view->quarters = quarters > 0 ? (size_t)quarters : 0;
 }
 
+static uint64_t
+of_span(const struct rl_history_span *span, enum history_row row)
+{
+	switch (row) {
+	case HISTORY_ALLOWED:
+		return span->allowed;
+	case HISTORY_DENIED:
+		return span->denied;
+	case HISTORY_LIMITED:
+		return span->denied - span->banned - span->full;
+	case HISTORY_BANNED:
+		return span->banned;
+	case HISTORY_FULL:
+		return span->full;
+	}
+	return 0;
+}
+
 /* Several spans to a column where there are more than columns. */
 char *
-history_view_spark(const struct rl_history_span *spans, size_t count, size_t width, bool is_denied,
-                   bool is_utf8)
+history_view_spark(const struct rl_history_span *spans, size_t count, size_t width,
+                   enum history_row row, bool is_utf8)
 {
 	uint64_t values[RL_HISTORY_QUARTERS] = {0};
 	size_t columns = width < count ? width : count;
 
 	for (size_t i = 0; i < count; i++)
-		values[i * columns / count] += is_denied ? spans[i].denied : spans[i].allowed;
+		values[i * columns / count] += of_span(&spans[i], row);
 	return sparkline(values, columns, is_utf8);
 }
 
 static uint64_t
-sum_of(const struct rl_history_span *spans, size_t count, bool is_denied)
+sum_of(const struct rl_history_span *spans, size_t count, enum history_row row)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		sum += is_denied ? spans[i].denied : spans[i].allowed;
+		sum += of_span(&spans[i], row);
 	return sum;
 }
 
@@ -55,9 +73,33 @@ beginning(const struct rl_history_span *spans, size_t count)
 }
 
 static void
+print_row(const char *name, const struct rl_history_span *spans, size_t count, enum history_row row,
+          bool is_utf8)
+{
+	char *spark = history_view_spark(spans, count, RL_HISTORY_MINUTES - 12, row, is_utf8);
+
+	printf("    %-7s %12" PRIu64 "  |%s|\n", name, sum_of(spans, count, row), spark);
+	free(spark);
+}
+
+/* What bans denied and what a full table did has a line of its own, where there was any. */
+static void
+print_rows(const struct rl_history_span *spans, size_t count, bool is_utf8)
+{
+	static const char *const names[] = {"allowed", "denied", "limited", "banned", "full"};
+	bool has_causes =
+		sum_of(spans, count, HISTORY_LIMITED) < sum_of(spans, count, HISTORY_DENIED);
+
+	print_row(names[HISTORY_ALLOWED], spans, count, HISTORY_ALLOWED, is_utf8);
+	print_row(names[HISTORY_DENIED], spans, count, HISTORY_DENIED, is_utf8);
+	for (enum history_row row = HISTORY_LIMITED; has_causes && row <= HISTORY_FULL; row++)
+		if (sum_of(spans, count, row) > 0)
+			print_row(names[row], spans, count, row, is_utf8);
+}
+
+static void
 print_spans(const char *what, const struct rl_history_span *spans, size_t count, bool is_utf8)
 {
-	static const char *const names[] = {"allowed", "denied"};
 	const struct rl_history_span *begun = beginning(spans, count);
 
 	printf("  %s from %.5s to %.5s UTC", what,
@@ -66,14 +108,7 @@ print_spans(const char *what, const struct rl_history_span *spans, size_t count,
 	if (begun)
 		printf("; denials since %.5s", time_format(begun->start_ns, false).text + CLOCK_AT);
 	putchar('\n');
-	for (int denied = 0; denied < 2; denied++) {
-		char *spark =
-			history_view_spark(spans, count, RL_HISTORY_MINUTES - 12, denied, is_utf8);
-
-		printf("    %-7s %12" PRIu64 "  |%s|\n", names[denied],
-		       sum_of(spans, count, denied), spark);
-		free(spark);
-	}
+	print_rows(spans, count, is_utf8);
 }
 
 void
@@ -97,6 +132,8 @@ json_spans(const struct rl_history_span *spans, size_t count)
 		json_put(object, "start_ns", json_count(spans[i].start_ns));
 		json_put(object, "allowed", json_count(spans[i].allowed));
 		json_put(object, "denied", json_count(spans[i].denied));
+		json_put(object, "banned", json_count(spans[i].banned));
+		json_put(object, "full", json_count(spans[i].full));
 		json_push(array, object);
 	}
 	return array;

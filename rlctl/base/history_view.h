@@ -17,11 +17,20 @@ struct history_view {
 
 void history_view_read(struct rl *rl, int rule, uint64_t now_ns, struct history_view *view);
 
-/* Columns of the newest spans' allowed, or else denied; to be freed. */
-char *history_view_spark(const struct rl_history_span *spans, size_t count, size_t width,
-                         bool is_denied, bool is_utf8);
+/* What is told of a span: limited is what limits denied, and neither a ban nor a full table. */
+enum history_row {
+	HISTORY_ALLOWED,
+	HISTORY_DENIED,
+	HISTORY_LIMITED,
+	HISTORY_BANNED,
+	HISTORY_FULL,
+};
 
-/* Two lines for each of hour and day, with times, and what was in it. */
+/* Columns of the newest spans' numbers; to be freed. */
+char *history_view_spark(const struct rl_history_span *spans, size_t count, size_t width,
+                         enum history_row row, bool is_utf8);
+
+/* Two lines or more for each of hour and day, with times, and what was in it. */
 void history_view_print(const char *rule, const struct history_view *view, bool is_utf8);
 
 /* { "minutes": [...], "quarters": [...] } */

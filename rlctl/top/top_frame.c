@@ -39,17 +39,17 @@ spark_width(const struct frame *frame)
 }
 
 static char *
-draw(const struct top_rule *rule, bool is_denied, const struct frame *frame)
+draw(const struct top_rule *rule, enum history_row row, const struct frame *frame)
 {
-	return history_view_spark(rule->minute, RL_HISTORY_MINUTES, spark_width(frame), is_denied,
+	return history_view_spark(rule->minute, RL_HISTORY_MINUTES, spark_width(frame), row,
 	                          frame->is_utf8);
 }
 
 static void
 add_rule(const struct top_model *model, const struct top_rule *rule, struct frame *frame)
 {
-	char *allowed = draw(rule, false, frame);
-	char *denied = draw(rule, true, frame);
+	char *allowed = draw(rule, HISTORY_ALLOWED, frame);
+	char *denied = draw(rule, HISTORY_DENIED, frame);
 
 	frame_add(frame, rule->denied > 0 ? STYLE_ALARM : STYLE_PLAIN, "%-*.*s  %8s %s  %8s %s",
 	          NAME_WIDTH, NAME_WIDTH, rule->name,

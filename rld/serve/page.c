@@ -59,16 +59,17 @@ limits_json(struct rl *rl, const struct rl_rule_info *rule)
 	return limits;
 }
 
-/* [start in ms, allowed, denied], ... */
+/* [start in ms, allowed, denied, of which by bans, and for a full table], ... */
 static json_t *
 spans_json(const struct rl_history_span *spans, int count)
 {
 	json_t *list = json_array();
 
 	for (int i = 0; i < count; i++)
-		json_array_append_new(list, json_pack("[I, I, I]", milliseconds(spans[i].start_ns),
-		                                      (json_int_t)spans[i].allowed,
-		                                      (json_int_t)spans[i].denied));
+		json_array_append_new(
+			list, json_pack("[I, I, I, I, I]", milliseconds(spans[i].start_ns),
+		                        (json_int_t)spans[i].allowed, (json_int_t)spans[i].denied,
+		                        (json_int_t)spans[i].banned, (json_int_t)spans[i].full));
 	return list;
 }
 

@@ -131,9 +131,21 @@ teardown() {
 	exits 0
 	conforms stats_history
 	[ "$(grep -c '"start_ns"' <<<"$output")" -eq 156 ]
-	[ "$(grep -c '"denied": 2$' <<<"$output")" -eq 2 ]
+	[ "$(grep -c '"denied": 2,$' <<<"$output")" -eq 2 ]
 	on stats --history --watch
 	in_trouble '--history goes with neither --watch nor --prom'
+}
+
+@test "stats --history: limits are told from bans and from a full table" {
+	fill login 5 $month_ms 1 alice=7
+	on ban mallory --for 1h
+	for _ in 1 2 3; do on check login mallory; done
+	on stats --history
+	[ "$(grep -cE '^    (allowed +5|denied +5|limited +2|banned +3)  \|.*\|$' <<<"$output")" -eq 8 ]
+	! grep -q '^    full' <<<"$output"
+	on stats --history --json
+	conforms stats_history
+	[ "$(jq -c '[.rules[].minutes[] | select(.denied > 0) | [.denied, .banned, .full]] | [(map(.[0]) | add), (map(.[1]) | add), (map(.[2]) | add)]' <<<"$output")" = '[5,3,0]' ]
 }
 
 @test "stats: which of several limits denies" {

@@ -253,7 +253,9 @@ health_has() {
 	check login "$hostile" 6
 	check api alice 7
 	"$RLCTL" -s "$segment" ban '<script>document.title=2</script>' --for 1h >/dev/null
-	eventually page_has '(.keys | length) == 2 and (.bans | length) == 1'
+	check trial '<script>document.title=2</script>' 5
+	eventually page_has '(.keys | length) == 3 and (.bans | length) == 1'
+	ask "$url/status.json?history=trial" | jq -e '[.rules[].minutes // [] | .[] | .[2:]] | transpose | map(add) == [5, 5, 0]'
 	timeout 120 "$top/tests/page/browser.py" "$url/" >"$BATS_TEST_TMPDIR/seen"
 	jq -r .wide.text "$BATS_TEST_TMPDIR/seen" >"$BATS_TEST_TMPDIR/text"
 	grep -qF 'onerror="document.title=1">' "$BATS_TEST_TMPDIR/text"
@@ -267,7 +269,7 @@ health_has() {
 	jq -e --arg url "$url/" '.wide.asked | length >= 4 and all(startswith($url))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.captions | length == 5 and (.[:3] | all(. != ""))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.live | test("2 are limited now")' "$BATS_TEST_TMPDIR/seen"
-	jq -e '.wide.pictures | any(test("4 denied a minute"))' "$BATS_TEST_TMPDIR/seen"
+	jq -e '.wide.pictures | any(test("4 denied a minute")) and any(test("; 5 denied by bans$"))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.keyboard | .reached[:3] == ["skip", "pause", "filter"] and .paused == "true"' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.complaints == []' "$BATS_TEST_TMPDIR/seen"
 }

@@ -347,12 +347,17 @@ look_back(struct rl *rl, uint64_t *seed, uint64_t now, uint64_t *sum)
 	int rule = (int)test_below(seed, EXERCISE_RULES + 3) - 1;
 	struct rl_history_span spans[RL_HISTORY_QUARTERS];
 	uint64_t denied, shadow_denied;
+	int quarters;
 
 	for (int i = 0; i < 3; i++)
 		REQUIRE(rl_events_read(rl, &cursor, see_event, sum) <= 0);
 	rl_events_now(rl, &cursor);
 	REQUIRE(rl_history_minutes(rl, rule, now, spans) <= RL_HISTORY_MINUTES);
-	REQUIRE(rl_history_quarters(rl, rule, now, spans) <= RL_HISTORY_QUARTERS);
+	quarters = rl_history_quarters(rl, rule, now, spans);
+	REQUIRE(quarters <= RL_HISTORY_QUARTERS);
+	for (int i = 0; i < quarters; i++)
+		REQUIRE(spans[i].banned <= spans[i].denied &&
+		        spans[i].full <= spans[i].denied - spans[i].banned);
 	REQUIRE(rl_limit_stats(rl, rule, (unsigned)test_below(seed, 9), &denied, &shadow_denied) <=
 	        0);
 	*sum += denied + shadow_denied + spans[0].denied;

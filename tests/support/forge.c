@@ -405,6 +405,8 @@ lie_about_counts(const struct forge *f, uint64_t *seed)
 
 	store_pair(&h->minute[test_below(seed, RL_MINUTES)], odd_pair(seed));
 	store_pair(&h->quarter[test_below(seed, RL_QUARTERS)], odd_pair(seed));
+	rl_atomic_store(&h->minute_causes[test_below(seed, RL_MINUTES)], odd(seed));
+	rl_atomic_store(&h->quarter_causes[test_below(seed, RL_QUARTERS)], odd(seed));
 	rl_atomic_store(&h->reported[test_below(seed, RL_REPORTED_KINDS)], odd(seed));
 	rl_atomic_store(
 		&f->s->stats[test_below(seed, g->rules)].counter[test_below(seed, RL_STAT_WORDS)],

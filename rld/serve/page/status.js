@@ -158,16 +158,23 @@ function deniedSince(rule) {
 	return i === 0 ? "before " + clock(spans[0][0]) : clock(spans[i][0]);
 }
 
-function bars(picture, spans, column, className, zero, room) {
-	const most = Math.max(1, ...spans.map((one) => one[column]));
+// Bars of what `of` says of each span, in a scale whose highest is `most`, above or below the line.
+function bars(picture, spans, of, most, className, isAbove) {
 	const step = 240 / spans.length;
 	spans.forEach((one, i) => {
-		if (one[column] === 0)
+		if (of(one) === 0)
 			return;
-		const height = Math.max(1, one[column] / most * room);
+		const height = Math.max(1, of(one) / most * 22);
 		picture.append(draw("rect", {class: className, x: i * step, width: Math.max(1, step - 1),
-			y: column === 1 ? zero - height : zero, height}));
+			y: isAbove ? 24 - height : 24, height}));
 	});
+}
+
+// What bans and a full table denied, of what was denied in the spans; nothing where only limits did.
+function causes(spans) {
+	const sum = (column) => spans.reduce((all, one) => all + one[column], 0);
+	const told = [[sum(3), "by bans"], [sum(4), "for a full table"]].filter(([count]) => count > 0);
+	return told.map(([count, why]) => `; ${count.toLocaleString("en")} denied ${why}`).join("");
 }
 
 function sparkline(rule) {
@@ -176,10 +183,12 @@ function sparkline(rule) {
 	const most = (column) => Math.max(0, ...spans.map((one) => one[column])).toLocaleString("en");
 	const unit = history === "minutes" ? "a minute" : "in a quarter of an hour";
 	const title = draw("title", {});
-	title.textContent = `At most ${most(1)} allowed and ${most(2)} denied ${unit}; denied since: ${deniedSince(rule)}`;
+	title.textContent = `At most ${most(1)} allowed and ${most(2)} denied ${unit}; denied since: ${deniedSince(rule)}${causes(spans)}`;
 	picture.append(title);
-	bars(picture, spans, 1, "allowed", 24, 22);
-	bars(picture, spans, 2, "denied", 24, 22);
+	const [allowed, denied] = [1, 2].map((column) => Math.max(1, ...spans.map((one) => one[column])));
+	bars(picture, spans, (one) => one[1], allowed, "allowed", true);
+	bars(picture, spans, (one) => one[2], denied, "denied", false);
+	bars(picture, spans, (one) => one[3] + one[4], denied, "cause", false);
 	picture.append(draw("line", {class: "zero", x1: 0, x2: 240, y1: 24, y2: 24}));
 	return picture;
 }

@@ -724,6 +724,85 @@ test_history_by_quarters(void **state)
 	rl_close(rl);
 }
 
+/* Ask for so many keys once each; how many were denied. */
+static unsigned
+crowd(struct rl *rl, int rule, unsigned keys, uint64_t now_ns)
+{
+	unsigned denied = 0;
+	char key[32];
+
+	for (unsigned i = 0; i < keys; i++) {
+		snprintf(key, sizeof key, "key%u", i);
+		denied += check(rl, rule, key, now_ns) == RL_DENIED;
+	}
+	return denied;
+}
+
+/* In the first minute by all three causes, in the second by a ban alone, in the third by none. */
+static void
+history_tells_causes(enum rl_on_full on_full)
+{
+	const struct rl_options o = {.keys = 16, .ring = 64, .on_full = on_full};
+	const struct rl_pattern p = {.match = RL_MATCH_KEY, .key = "banned", .key_len = 6};
+	struct rl_history_span spans[RL_HISTORY_QUARTERS], *last = &spans[RL_HISTORY_MINUTES - 1];
+	unsigned full;
+	struct rl *rl;
+	int rule;
+
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rule = test_rule(rl, "r", 1, RL_WINDOW_MAX, 0, false);
+	assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	for (int i = 0; i < 3; i++)
+		deny(rl, rule, "banned", T0);
+	full = crowd(rl, rule, 500, T0);
+	assert_in_range(full, 1, 499);
+	deny(rl, rule, "banned", T0 + MINUTE);
+	assert_int_equal(rl_sweep_at(rl, T0 + 2 * MINUTE) >= 0, true);
+	rl_history_minutes(rl, rule, T0 + 2 * MINUTE, spans);
+	assert_int_equal(last[-2].denied, 2 + 3 + full);
+	assert_int_equal(last[-2].banned, 3);
+	assert_int_equal(last[-2].full, full);
+	assert_int_equal(last[-1].denied, 1);
+	assert_int_equal(last[-1].banned, 1);
+	assert_int_equal(last[-1].full + last[0].denied + last[0].banned, 0);
+	rl_history_quarters(rl, rule, T0 + 2 * MINUTE, spans);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 1].banned, 4);
+	assert_int_equal(spans[RL_HISTORY_QUARTERS - 1].full, full);
+	rl_close(rl);
+}
+
+static void
+test_history_tells_causes(void **state)
+{
+	(void)state;
+	history_tells_causes(RL_FULL_DENY);
+	history_tells_causes(RL_FULL_RESERVE);
+}
+
+/* Causes are noted on their own, and damage may be in them: never more than what was denied. */
+static void
+test_causes_are_part_of_what_was_denied(void **state)
+{
+	struct rl_history_span spans[RL_HISTORY_MINUTES], *last = &spans[RL_HISTORY_MINUTES - 1];
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	struct rl_stat *stat = rl->segment.stats;
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	deny(rl, rule, "k", T0);
+	rl_atomic_store(&stat[rl_rule_row(rule)].counter[RL_COUNT_full_denied], 7);
+	rl_history_minutes(rl, rule, T0, spans);
+	assert_int_equal(last->denied, 2);
+	assert_int_equal(last->banned, 0);
+	assert_int_equal(last->full, 2);
+	rl_close(rl);
+}
+
 /* A sweep notes minutes that have no decision, so that its successor's counts are not theirs. */
 static void
 test_a_sweep_notes(void **state)
@@ -794,6 +873,8 @@ main(void)
 		cmocka_unit_test(test_stages),
 		cmocka_unit_test(test_history_by_minutes),
 		cmocka_unit_test(test_history_by_quarters),
+		cmocka_unit_test(test_history_tells_causes),
+		cmocka_unit_test(test_causes_are_part_of_what_was_denied),
 		cmocka_unit_test(test_a_sweep_notes),
 		cmocka_unit_test(test_history_of_a_row_begins_anew),
 	};
