@@ -3,7 +3,8 @@
  * What a request has really cost counts: what was charged beyond it goes back into the request's
  * own sub-bucket, also when that is closed, and what it cost beyond its charge counts from then on.
  * Random histories of charges, settlements and refunds, each verdict and number compared with what
- * an exact count of all sub-buckets says. Such a count knows no word, no ring and no rolling.
+ * an exact count of all sub-buckets says. Such a count knows no word, no ring and no rolling. Now and
+ * then the segment is resized, and its key moves with the next call or later.
  */
 #include <rl_admin.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
 #define SUB_BUCKETS 4096 /* of a world */
+#define RESIZES 5000     /* steps between them, on the average */
 #define OPEN 12          /* charges that may be settled still */
 
 struct charged {
@@ -32,7 +34,7 @@ struct world {
 	bool is_hard;
 	uint64_t width_ns, first; /* sub-bucket 0 of `bucket` */
 	uint64_t now_ns;
-	uint64_t histories, given_late, owed, lost;
+	uint64_t histories, given_late, owed, lost, given_moving;
 	uint32_t bucket[SUB_BUCKETS];
 	struct charged open[OPEN];
 };
@@ -164,6 +166,7 @@ settle_down(struct world *w, struct charged *c, uint32_t actual, int given)
 	bool is_left = epoch_of(w) > c->epoch + w->count;
 
 	assert_true(is_left || c->table != w->table || given == (c->cost > actual));
+	w->given_moving += given == 1 && c->table != w->table;
 	if (!is_left && epoch_of(w) > c->epoch)
 		w->given_late += given == 1;
 	w->bucket[c->epoch] -= given == 1 ? c->cost - actual : 0;
@@ -221,10 +224,28 @@ settle(struct world *w)
 	c->cost = 0;
 }
 
+/* Once all of an earlier one is over. */
+static void
+resize(struct world *w)
+{
+	struct rl_resize to = {.keys = 20 + (uint32_t)below(400)};
+	struct rl_moving moving = {0};
+
+	if (w->table > 0) {
+		assert_true(rl_move_slots_at(w->rl, 0, UINT64_MAX, w->now_ns, &moving) >= 0);
+		assert_int_equal(moving.left, 0);
+		assert_true(rl_move_end(w->rl) >= 0);
+	}
+	assert_int_equal(rl_resize(w->rl, &to, 0), 0);
+	w->table++;
+}
+
 static void
 step(struct world *w)
 {
 	pass_time(w);
+	if (below(RESIZES) == 0)
+		resize(w);
 	if (epoch_of(w) >= SUB_BUCKETS)
 		return;
 	if (below(2) > 0)
@@ -239,13 +260,13 @@ test_histories(void **state)
 {
 	const struct rl_options options = {.keys = 64, .ring = 64};
 	uint64_t wanted = test_scaled(1000000), histories = 0, given_late = 0, owed = 0, lost = 0;
+	uint64_t tables = 0, given_moving = 0;
 	struct world *w = malloc(sizeof *w);
 	struct rl *rl;
 
-	(void)state;
 	assert_non_null(w);
 	while (histories < wanted) {
-		assert_int_equal(rl_open_private(&options, &rl), 0);
+		assert_int_equal(rl_open(test_segment_name(), &options, &rl), 0);
 		begin(w, rl);
 		while (epoch_of(w) < SUB_BUCKETS - 1)
 			step(w);
@@ -253,8 +274,12 @@ test_histories(void **state)
 		given_late += w->given_late;
 		owed += w->owed;
 		lost += w->lost;
+		tables += w->table;
+		given_moving += w->given_moving;
 		rl_close(rl);
+		test_unlink(state);
 	}
+	assert_true(tables > histories / 400 && given_moving > 0);
 	assert_true(given_late > histories / 10 && owed > histories && lost > histories / 1000);
 	free(w);
 }
@@ -262,7 +287,8 @@ test_histories(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_histories)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(test_histories, test_unlink)};
 
+	test_segment_name();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
