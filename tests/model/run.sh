@@ -290,7 +290,7 @@ ring_torture() {
 	holds 'late refunds, estimate' ring -DT=5 -DREFUNDS -DLATE -DESTIMATE
 	holds 'late refunds, three workers' ring -DWORKERS=3 -DT=3 -DLATE
 	holds 'DEBT_FROZEN alone'      ring -DDEBTS=3 -DREFUNDS -DDEBT_FROZEN
-	holds 'debts, longer'          ring -DT=5 -DDEBTS=4 -DREFUNDS -DLATE
+	holds 'debts, longer'          ring -DT=4 -DDEBTS=3 -DREFUNDS -DLATE
 	holds 'debts, granularity 3'   ring -DN=3 -DT=5 -DDEBTS=3 -DLATE
 	holds 'debts, all but one killed' ring -DT=3 -DDEBTS=3 -DLATE -DSOLO=60
 	holds 'all but one killed, longer' ring -DREFUNDS -DSOLO=40
