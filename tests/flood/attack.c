@@ -82,6 +82,16 @@ static const struct attack attacks[] = {
 	{"17, of users who come 15 times a minute", ATTACK_ONCE, ATTACK_TEXT, .rate = 10000,
          .users = 5000, .user_rate = 1250, .user_capacity = 20, .is_even = 1, .alone_s = 60,
          .most = {{30, 30}, {1, 1}}},
+	{"16, of IPv6 /32s all over", ATTACK_ONCE, ATTACK_32S, .rate = 10000, EVEN_USERS,
+         .most = {{0.5, 0.5}, {1, 1}}},
+	{"29, there before the users", ATTACK_ONCE, ATTACK_32S, .rate = 10000, .alone_s = 60,
+         EVEN_USERS, .most = {{0.5, 0.5}, {1, 1}}},
+	{"29, 40,000 a second", ATTACK_ONCE, ATTACK_32S, .rate = 40000, EVEN_USERS,
+         .most = {{1, 1}, {1, 1}}},
+	{"31, there before the users", ATTACK_ONCE, ATTACK_32S, .rate = 40000, .alone_s = 60,
+         EVEN_USERS, .most = {{1, 1}, {1, 1}}},
+	{"20, there before the users", ATTACK_ONCE, ATTACK_BOTNET, .rate = 10000, .alone_s = 60,
+         EVEN_USERS, .most = {{0.5, 0.5}, {1, 1}}},
 };
 
 const struct attack *
@@ -99,7 +109,7 @@ attack_user(const struct attack *a, uint32_t i, char text[ATTACK_KEY_SIZE])
 	net /= NEIGHBOURHOODS;
 	if (a->keys == ATTACK_TEXT)
 		n = snprintf(text, ATTACK_KEY_SIZE, "user:%" PRIu32, i);
-	else if (a->keys == ATTACK_48 || a->keys == ATTACK_32)
+	else if (a->keys == ATTACK_48 || a->keys == ATTACK_32 || a->keys == ATTACK_32S)
 		n = snprintf(text, ATTACK_KEY_SIZE, "2a00:%" PRIx32 ":%" PRIx32 ":%" PRIx32 "::1",
 		             hood, net, host);
 	else
@@ -132,6 +142,10 @@ attack_key(const struct attack *a, uint32_t i, char text[ATTACK_KEY_SIZE])
 	case ATTACK_32:
 		n = snprintf(text, ATTACK_KEY_SIZE, "2b00:1:%" PRIx64 ":%" PRIx64 "::1",
 		             any & 0xffff, any >> 16 & 0xffff);
+		break;
+	case ATTACK_32S:
+		n = snprintf(text, ATTACK_KEY_SIZE, "2b%02" PRIx64 ":%" PRIx64 ":%" PRIx64 "::1",
+		             any & 0xff, any >> 8 & 0xffff, any >> 24 & 0xffff);
 		break;
 	case ATTACK_16:
 		n = snprintf(text, ATTACK_KEY_SIZE, "45.1.%" PRIu32 ".%" PRIu32, i & 255,

@@ -27,6 +27,7 @@ enum attack_keys {
 	ATTACK_TEXT,
 	ATTACK_48,     /* one IPv6 /48, random /64s */
 	ATTACK_32,     /* one IPv6 /32, random /64s */
+	ATTACK_32S,    /* IPv6 /32s all over, of each one /64 */
 	ATTACK_16,     /* one IPv4 /16 */
 	ATTACK_BOTNET, /* IPv4 addresses all over */
 };
