@@ -3,8 +3,8 @@
  * What a request has really cost counts: what was charged beyond it goes back into the request's
  * own sub-bucket, also when that is closed, and what it cost beyond its charge counts from then on.
  * Random histories of charges, settlements and refunds, each verdict and number compared with what
- * an exact count of all sub-buckets says. Such a count knows no word, no ring and no rolling. Now and
- * then the segment is resized, and its key moves with the next call or later.
+ * an exact count of all sub-buckets says. Such a count knows no word, no ring and no rolling. Now
+ * and then the segment is resized, and its key moves with the next call or later.
  */
 #include <rl_admin.h>
 #include <stdlib.h>
