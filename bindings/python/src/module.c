@@ -162,13 +162,13 @@ add_types(PyObject *module, struct state *state)
 	               : 0;
 }
 
-/* The words of a field of results. */
+/* The words of a field of results; a later library may have more. */
 static int
-intern(PyObject **to, const char *name)
+intern(PyObject **to, uint64_t count, const char *name)
 {
 	const struct rl_field *field = rl_field_find(RL_OF_RESULT, name, strlen(name));
 
-	for (uint64_t i = 0; i <= field->most; i++) {
+	for (uint64_t i = 0; i < count && i <= field->most; i++) {
 		to[i] = PyUnicode_InternFromString(field->words[i]);
 		if (!to[i])
 			return -1;
@@ -185,9 +185,9 @@ module_exec(PyObject *module)
 
 	state->error_of = errors ? PyObject_GetAttrString(errors, "error_of") : NULL;
 	Py_XDECREF(errors);
-	return !state->error_of || intern(state->verdicts, "verdict") < 0 ||
-	                       intern(state->reasons, "reason") < 0 || add_constants(module) < 0 ||
-	                       add_types(module, state) < 0
+	return !state->error_of || intern(state->verdicts, VERDICTS, "verdict") < 0 ||
+	                       intern(state->reasons, REASONS, "reason") < 0 ||
+	                       add_constants(module) < 0 || add_types(module, state) < 0
 	               ? -1
 	               : 0;
 }
@@ -219,9 +219,9 @@ module_clear(PyObject *module)
 	Py_CLEAR(state->counters);
 	Py_CLEAR(state->count);
 	Py_CLEAR(state->proxies);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < VERDICTS; i++)
 		Py_CLEAR(state->verdicts[i]);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < REASONS; i++)
 		Py_CLEAR(state->reasons[i]);
 	return 0;
 }

@@ -103,8 +103,11 @@ get_verdict(PyObject *self, void *closure)
 static PyObject *
 get_reason(PyObject *self, void *closure)
 {
+	enum rl_reason reason = RESULT(self)->reason;
+
 	(void)closure;
-	return Py_NewRef(((struct result *)self)->rule->state->reasons[RESULT(self)->reason]);
+	return Py_NewRef(
+		((struct result *)self)->rule->state->reasons[reason < REASONS ? reason : 0]);
 }
 
 static PyObject *

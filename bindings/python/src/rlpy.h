@@ -33,11 +33,14 @@
 
 #include "values.h"
 
+#define VERDICTS (RL_UNDECIDED + 1)
+#define REASONS (RL_BY_SHARE + 1)
+
 /* What a module has. Objects keep a pointer to it, and their types keep the module. */
 struct state {
 	PyTypeObject *segment, *rule, *result, *counters, *count, *proxies;
 	PyObject *error_of; /* rl._errors.error_of: from errno and text to an exception */
-	PyObject *verdicts[4], *reasons[4];
+	PyObject *verdicts[VERDICTS], *reasons[REASONS];
 };
 
 struct segment {
