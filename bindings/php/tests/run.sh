@@ -52,6 +52,9 @@ servers)
 readme)
 	on -d extension=mbstring -d error_reporting=24575 "$here/tests/readme.php"
 	;;
+off)
+	exec "$here/tests/off.sh"
+	;;
 bench)
 	exec "$here/tests/bench.sh"
 	;;
