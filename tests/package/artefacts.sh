@@ -18,16 +18,15 @@ trap 'exit 1' INT TERM
 codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
 
 begin 'a wheel, a gem and a package of npm'
-make -s -C "$top" wheel-python gem-ruby build/node/package/.done >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make'; }
+make -s -C "$top" wheel-python gem-ruby node-package >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make'; }
 begin "$codename: a root without a compiler"
 make_root "$codename" ca-certificates
-try 'apt-get update && apt-get install -y --no-install-recommends python3-pip ruby nodejs && ! command -v gcc cc'
-cp "$top"/build/python/dist/*.whl "$top"/build/ruby-gem/rl-*-*.gem "$root/root/"
+try 'apt-get update && apt-get install -y --no-install-recommends python3-pip ruby nodejs npm && ! command -v gcc cc'
+cp "$top"/build/python/dist/*.whl "$top"/build/ruby-gem/rl-*-*.gem "$top"/build/node/librl-*.tgz "$root/root/"
 begin 'installed'
 try 'pip install --break-system-packages --no-index /root/rl_shm-*.whl'
 try 'gem install --local --no-document /root/rl-*.gem'
-mkdir -p "$root/root/node_modules"
-cp -r "$top/build/node/package" "$root/root/node_modules/librl"
+try 'cd /root && npm install --offline --no-audit --no-fund --foreground-scripts ./librl-*.tgz'
 begin 'five lines'
 in_root 'cd /root
 	python3 -c "
