@@ -17,7 +17,7 @@ def areas(file):
     at, starts = 4096, []
     filters = 64 + 2 * 8 * sum(slots // 14 + 1 for slots in (bans, overrides))
     for size in (rules * 256, limits * 128, 2 * overrides * 16, bans * 16, filters, holders * 16,
-                 stripes * rules * 256, stripes * limits * 16, rules * 2560, events and 64 + 64 * events + 64 + 64 * 1024 + 64 * 128, buckets * 192):
+                 stripes * rules * 256, stripes * limits * 16, rules * 3840, events and 64 + 64 * events + 64 + 64 * 1024 + 64 * 128, buckets * 192):
         starts.append(at)
         at = -(-(at + size) // 4096) * 4096
     return starts[0], starts[-1], at, ring, buckets
