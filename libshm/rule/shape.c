@@ -77,18 +77,6 @@ unpack_blind(uint32_t packed)
 	return low < 19 ? (packed - low * 512) << low : RL_CAPACITY_MAX;
 }
 
-uint64_t
-rl_wait_pack(uint64_t wait_ns)
-{
-	return wait_ns == RL_WAIT_NONE ? RL_ROW_WAIT_NONE : wait_ns / RL_MILLISECOND;
-}
-
-uint64_t
-rl_wait_unpack(uint64_t wait)
-{
-	return wait == RL_ROW_WAIT_NONE ? RL_WAIT_NONE : wait * RL_MILLISECOND;
-}
-
 struct rl_limit
 rl_shape_complete(const struct rl_limit *limit)
 {

@@ -38,8 +38,17 @@ bool rl_shape_share(struct rl_limiter *limiter);
 void rl_quota_share(struct rl_u128 word, uint64_t wait, struct rl_quota *quota);
 
 /* How long callers wait for a share, as a limit's row has it, and the other way round. */
-uint64_t rl_wait_pack(uint64_t wait_ns);
-uint64_t rl_wait_unpack(uint64_t wait);
+static inline uint64_t
+rl_wait_pack(uint64_t wait_ns)
+{
+	return wait_ns == RL_WAIT_NONE ? RL_ROW_WAIT_NONE : wait_ns / RL_MILLISECOND;
+}
+
+static inline uint64_t
+rl_wait_unpack(uint64_t wait)
+{
+	return wait == RL_ROW_WAIT_NONE ? RL_WAIT_NONE : wait * RL_MILLISECOND;
+}
 
 struct rl_u128 rl_quota_pack(const struct rl_limit *complete);
 

@@ -41,9 +41,10 @@
 #define GEN 1
 #define KEY 7
 
-/* Where shares_until is, and the wishes behind it. */
+/* Where shares_until is, and the wishes behind it, their summary, and what has nothing to lend. */
 #define UNTIL (&words[64])
 #define SUMMARY (UNTIL + 1 + RL_WISH_SLOTS / 2)
+#define DRY (SUMMARY + 1)
 
 static uint64_t
 load_word(const uint64_t *word)
@@ -538,6 +539,7 @@ struct share : rl::test_suite<share, WORKERS + 1> {
 		mine.of(UNTIL).store(until_ns, rl::mo_relaxed, $);
 		mine.of(UNTIL + 1).store(0, rl::mo_relaxed, $);
 		mine.of(SUMMARY).store(0, rl::mo_relaxed, $);
+		mine.of(DRY).store(0, rl::mo_relaxed, $);
 		mine.of(rl_table_tag(table, 0)).store(of_key.tag, rl::mo_relaxed, $);
 		mine.of(rl_table_state(table, 0))
 			.store(rl_share_window(rl_state_pack(state, GEN),

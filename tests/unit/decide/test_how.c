@@ -196,7 +196,7 @@ test_what_later_versions_have(void **state)
 	assert_int_equal(rl_item_check(&limit, &it, NULL, text, sizeof text), -EINVAL);
 	assert_string_equal(text, "leave: 1; 0 is allowed");
 	it.leave = 0;
-	for (unsigned flag = 32; flag <= 64; flag *= 2) {
+	for (unsigned flag = 128; flag <= 256; flag *= 2) {
 		it.flags = flag;
 		assert_int_equal(rl_check_item(rl, &it, &r), RL_UNDECIDED);
 		assert_int_equal(r.error, -EINVAL);

@@ -135,7 +135,7 @@ test_what_cannot_be(void **state)
 	expect_invalid(rl, with_burst(zone, RL_CAPACITY_MAX, 0));
 	expect_invalid(rl, with_burst(tokens, 2, 1)); /* it has no queue */
 	it = item(zone, 1);
-	it.flags = 2 * RL_ITEM_LEAVE; /* no flag */
+	it.flags = 2 * RL_ITEM_SLEEPS; /* no flag */
 	expect_invalid(rl, it);
 	assert_int_equal(rl_fill(rl), 0);
 	rl_close(rl);
