@@ -22,7 +22,7 @@ def read(path):
 
 def files_missing(path, text, files):
     names = {os.path.basename(f) for f in files} | EXAMPLES
-    for name in sorted(set(FILE.findall(text))):
+    for name in sorted({name.removeprefix("../") for name in FILE.findall(text)}):
         whole = [f for f in files if f == name or f.endswith("/" + name)]
         if (name not in names) if "/" not in name else not whole:
             yield f"{path}: there is no file {name}"
