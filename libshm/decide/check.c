@@ -135,7 +135,6 @@ rl_check_one(struct rl *rl, int rule, const struct rl_item *item, const struct r
 	unsigned parts;
 	int decided;
 
-	now_ns = rl_clamp_now(now_ns);
 	parts = take_cached(rl_here_known(rl), rule, item, booking, now_ns, part, result, &decided);
 	if (parts == 0 && decided != RL_AGAIN)
 		return (enum rl_verdict)decided;
