@@ -181,6 +181,8 @@ rl_quota_share(struct rl_u128 word, uint64_t wait, struct rl_quota *q)
 	q->has_lease = false;
 	q->away = (uint8_t)(word.hi >> RL_QUOTA_AWAY_SHIFT);
 	q->wait = (uint16_t)(wait & RL_ROW_WAIT_MASK);
+	if (q->wait != RL_ROW_WAIT_NONE && q->wait > RL_WAIT_MAX / RL_MILLISECOND)
+		q->wait = RL_WAIT_MAX / RL_MILLISECOND;
 	q->is_auto = packed == RL_QUOTA_BLIND_AUTO;
 	q->share.blind = q->is_auto ? 0 : unpack_blind(packed);
 	q->share.away = 0;

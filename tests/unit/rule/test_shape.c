@@ -56,6 +56,24 @@ test_a_quota_has_nothing_of_what_lay_there(void **state)
 	assert_true(quota.max_wait_ns == 0 && quota.rate.capacity == 0);
 }
 
+/* Whatever the bytes of a row say. */
+static void
+test_nobody_waits_for_longer_than_may_be(void **state)
+{
+	const uint64_t waits[] = {0, RL_MILLISECOND, RL_WAIT_MAX, RL_WAIT_NONE};
+	struct rl_quota quota;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+		rl_quota_share((struct rl_u128){0}, rl_wait_pack(waits[i]), &quota);
+		assert_true(rl_wait_unpack(quota.wait) == waits[i]);
+	}
+	rl_quota_share((struct rl_u128){0}, 1001, &quota);
+	assert_true(rl_wait_unpack(quota.wait) == RL_WAIT_MAX);
+	rl_quota_share((struct rl_u128){0}, RL_ROW_WAIT_NONE - 1, &quota);
+	assert_true(rl_wait_unpack(quota.wait) == RL_WAIT_MAX);
+}
+
 /* Whoever asks for it: a definition, or a row of whatever bytes. */
 static void
 test_a_number_beyond_the_last_is_no_algorithm(void **state)
@@ -86,6 +104,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_algorithm_keeps_each_bit_of_its_number),
 		cmocka_unit_test(test_a_quota_has_nothing_of_what_lay_there),
+		cmocka_unit_test(test_nobody_waits_for_longer_than_may_be),
 		cmocka_unit_test(test_a_number_beyond_the_last_is_no_algorithm),
 	};
 
