@@ -31,6 +31,7 @@ struct reading {
 	struct blocks of[FAMILIES];
 	const int *rules;
 	size_t rule_count;
+	unsigned client_v6;
 	uint64_t shortest_ns; /* what ends before is left out */
 	uint64_t too_wide;
 	int error;
@@ -111,6 +112,16 @@ parse(const struct rl_pattern *pattern, enum family *family, address *out, unsig
 	return true;
 }
 
+/* The first address of a client's network is the client's key, and so the ban is of all of it. */
+static unsigned
+client_bits(const struct reading *reading, const struct rl_pattern *pattern, address some,
+            unsigned bits)
+{
+	address below = reading->client_v6 < 128 ? ~(address)0 >> reading->client_v6 : 0;
+
+	return pattern->match == RL_MATCH_KEY && (some & below) == 0 ? reading->client_v6 : bits;
+}
+
 static bool
 is_wanted(const struct reading *reading, const struct rl_ban_info *ban)
 {
@@ -133,6 +144,8 @@ see_ban(const struct rl_ban_info *ban, void *arg)
 	if (!is_wanted(reading, ban) || ban->pattern.key_len != ban->key_len ||
 	    !parse(&ban->pattern, &family, &some, &bits))
 		return 0;
+	if (family == V6)
+		bits = client_bits(reading, &ban->pattern, some, bits);
 	if (!ban->is_exemption && bits < (family == V4 ? 8 : 16))
 		reading->too_wide++;
 	else if (ban->is_exemption || ban->until_ns >= reading->shortest_ns)
@@ -243,11 +256,13 @@ cut(struct blocks *blocks, struct spans *spans)
 }
 
 int
-bans_read(struct rl *rl, const int *rules, size_t rule_count, struct bans *bans)
+bans_read(struct rl *rl, const int *rules, size_t rule_count, unsigned client_v6, struct bans *bans)
 {
 	uint64_t now_ns = rl_now(rl);
-	struct reading reading = {
-		.rules = rules, .rule_count = rule_count, .shortest_ns = now_ns + SHORTEST_NS};
+	struct reading reading = {.rules = rules,
+	                          .rule_count = rule_count,
+	                          .client_v6 = client_v6,
+	                          .shortest_ns = now_ns + SHORTEST_NS};
 	struct bans found = {0};
 
 	rl_bans_walk(rl, now_ns, see_ban, &reading);

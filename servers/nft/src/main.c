@@ -14,10 +14,12 @@
 
 #include "nft.h"
 
+#define CLIENT_V6 64                    /* bits of IPv6 that are a client, as the seats count it */
 #define SLEPT_NS (200 * RL_MILLISECOND) /* beyond which all ends are set anew */
 
 static const char usage[] =
-	"usage: rl-nft [--segment NAME] [--rule RULE]... [--sets-only] [--dry-run]\n"
+	"usage: rl-nft [--segment NAME] [--rule RULE]... [--client-v6 BITS]\n"
+	"              [--sets-only] [--dry-run]\n"
 	"       rl-nft --remove\n"
 	"\n"
 	"Keeps the addresses and networks that an rl segment bans in two sets of nftables, and "
@@ -26,6 +28,8 @@ static const char usage[] =
 	"\n"
 	"  -s, --segment NAME  the segment (default: $RL_SEGMENT, or default)\n"
 	"  -r, --rule RULE     bans under this rule, too; those under every rule always are\n"
+	"      --client-v6 BITS\n"
+	"                      how many leading bits of IPv6 are a client (default: 64)\n"
 	"      --sets-only     leave it to rules of yours in the table 'inet rl' to use the sets\n"
 	"  -n, --dry-run       write what the sets would have, as commands of nft, and end\n"
 	"      --remove        remove the table 'inet rl', and end\n"
@@ -36,6 +40,7 @@ struct options {
 	const char *segment;
 	const char *rules[RULES_MAX];
 	size_t rule_count;
+	unsigned client_v6;
 	bool is_sets_only, is_dry, is_remove;
 };
 
@@ -71,15 +76,34 @@ static void __attribute__((format(printf, 1, 2))) say(const char *format, ...)
 	strcpy(before, line);
 }
 
+/* False after a message. */
+static bool
+read_bits(const char *text, unsigned *bits)
+{
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (*end || number < 1 || number > 128 || *text < '1' || *text > '9') {
+		say("--client-v6 %s: 1 to 128 is expected", text);
+		return false;
+	}
+	*bits = (unsigned)number;
+	return true;
+}
+
 /* -1: go on; else the status to end with. */
 static int
 read_options(int argc, char **argv, struct options *o)
 {
-	static const struct option known[] = {
-		{"segment", required_argument, NULL, 's'}, {"rule", required_argument, NULL, 'r'},
-		{"sets-only", no_argument, NULL, 'o'},     {"dry-run", no_argument, NULL, 'n'},
-		{"remove", no_argument, NULL, 'd'},        {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0}};
+	static const struct option known[] = {{"segment", required_argument, NULL, 's'},
+	                                      {"rule", required_argument, NULL, 'r'},
+	                                      {"client-v6", required_argument, NULL, 'c'},
+	                                      {"sets-only", no_argument, NULL, 'o'},
+	                                      {"dry-run", no_argument, NULL, 'n'},
+	                                      {"remove", no_argument, NULL, 'd'},
+	                                      {"help", no_argument, NULL, 'h'},
+	                                      {"version", no_argument, NULL, 'V'},
+	                                      {NULL, 0, NULL, 0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "s:r:nhV", known, NULL)) != -1)
@@ -93,6 +117,10 @@ read_options(int argc, char **argv, struct options *o)
 				return 2;
 			}
 			o->rules[o->rule_count++] = optarg;
+			break;
+		case 'c':
+			if (!read_bits(optarg, &o->client_v6))
+				return 2;
 			break;
 		case 'o':
 			o->is_sets_only = true;
@@ -174,7 +202,8 @@ read_bans(struct mirror *mirror)
 	if (!segment->rl)
 		return false;
 	look_for_rules(segment, &mirror->options);
-	error = bans_read(segment->rl, segment->rules, segment->rule_count, &mirror->bans);
+	error = bans_read(segment->rl, segment->rules, segment->rule_count,
+	                  mirror->options.client_v6, &mirror->bans);
 	if (error < 0)
 		say("the bans cannot be read: %s", strerror(-error));
 	else if (mirror->bans.too_wide != mirror->too_wide)
@@ -296,6 +325,7 @@ main(int argc, char **argv)
 	const char *set = getenv("RL_SEGMENT");
 	int status, error;
 
+	mirror.options.client_v6 = CLIENT_V6;
 	mirror.options.segment = set && *set ? set : "default";
 	status = read_options(argc, argv, &mirror.options);
 	if (status >= 0)

@@ -51,14 +51,16 @@ struct spans {
 /*
  * bans.c: what a segment bans for every rule, or under one of `rules`, but what is exempt under any
  * rule, the host's own addresses and loopback. What is wider than a /8, or a /16 of IPv6, is left
- * out, and counted in `too_wide`. 0, or a negative error, and `bans` is as it was.
+ * out, and counted in `too_wide`. A key of IPv6 whose bits behind the first `client_v6` are 0 is
+ * that network. 0, or a negative error, and `bans` is as it was.
  */
 struct bans {
 	struct spans of[FAMILIES];
 	uint64_t now_ns; /* when all was read */
 	uint64_t too_wide;
 };
-int bans_read(struct rl *rl, const int *rules, size_t rule_count, struct bans *bans);
+int bans_read(struct rl *rl, const int *rules, size_t rule_count, unsigned client_v6,
+              struct bans *bans);
 void bans_free(struct bans *bans);
 
 /* kernel.c: the table as it is to be, and what was put there. */

@@ -116,7 +116,8 @@ def remake_segment(name, bans=1000):
     path = os.path.join(work, f"{name}.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"segment": {"name": name, "bans": bans, "keys": 1000},
-                   "rules": {"login": {"limit": "5/min"}, "api": {"limit": "5/min"}}}, file)
+                   "rules": {"login": {"limit": "5/min"}, "api": {"limit": "5/min"},
+                             "guess": {"limit": "1/h", "ban": {"after": 3, "within": "10m", "for": "1h"}}}}, file)
     keeper = start(os.path.join(TOP, "build/rld"), "--config", path)
     eventually(lambda: "login" in rlctl(name, "stats", status=(0, 2)), "rld has made the segment and its rules")
     end(keeper)

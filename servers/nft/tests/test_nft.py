@@ -151,6 +151,29 @@ class Bans(Case):
         self.assertIn("has no rule nosuch", s.log())
         self.assertIn("3 bans of more than a /8", s.log())
 
+    def test_a_client_of_ipv6_is_its_network(self):
+        """Its key is the first address of a /64, and with a ban of that goes each of its addresses."""
+        for source in ("fd77:0:0:7::1", "fd77:0:0:7:0:0:0:beef", "fd77:0:0:8::1"):
+            s.add_client(source)
+        self.mirror("--rule", "guess")
+        for _ in range(5):
+            s.rlctl(self.segment, "check", "guess", "fd77:0:0:7::", status=(0, 1))
+        self.becomes(["fd77:0:0:7::/64"], 6)
+        for source, wanted in (("fd77:0:0:7::1", "dropped"), ("fd77:0:0:7:0:0:0:beef", "dropped"), ("fd77:0:0:8::1", "passed")):
+            self.assertEqual(clients.connect(source, seconds=5 if wanted == "passed" else 0.3), wanted, source)
+
+    def test_how_many_bits_a_client_has(self):
+        self.ban("2001:db8:0:700::", "2001:db8:0:9::", "2001:db8::1", "::ffff:192.0.2.0", "2001:db8:0:a::/128", "--for", "1h")
+        s.rlctl(self.segment, "allow", "2001:db8:0:9::", "--rule", "api", "--for", "1h")
+        one, all_of = ["2001:db8::1", "2001:db8:0:a::"], "2001:db8:0:700::-2001:db8:0:7{}:ffff:ffff:ffff:ffff"
+        for options, wanted in (((), [*one, all_of.format("00")]), (("--client-v6", "64"), [*one, all_of.format("00")]),
+                                (("--client-v6", "56"), [*one, all_of.format("ff")]),
+                                (("--client-v6", "128"), [*one, "2001:db8:0:700::"])):
+            self.assertEqual(re.findall(r"v6 { (\S+)", self.dry(*options)), wanted, options)
+        self.assertIn("v4 { 192.0.2.0 ", self.dry())
+        for bits in ("0", "129", "", "x", "+64", "6 4"):
+            s.within(s.HOST, s.NFT, "--segment", self.segment, "--dry-run", "--client-v6", bits, status=(2,))
+
     def test_remove(self):
         self.mirror()
         process = s.mirror(self.segment, "--remove")
