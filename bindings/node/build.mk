@@ -95,8 +95,8 @@ $(NODE_OUT)/all/.done: $(NODE_FILES) $(LIB_SRC) $(patsubst %,$(NODE_OUT)/prebuil
 build-node: $(NODE_OUT)/librl.node $(NODE_OUT)/package/.done
 node-package: $(NODE_OUT)/all/.done
 
-NODE_CHECKED := $(NODE_OUT)/librl.node $(NODE_OUT)/installed/librl.node $(NODE_OUT)/package/.done $(NODE_OUT)/all/.done $(NODE_OUT)/asan/librl.node build/rlctl
-NODE_CHECKS  := 'bindings/common/tests/jobs/recipes.py node' 'bindings/common/tests/origin.sh node $(NODE_OUT)/librl.node' $(foreach part,pm2 types source npm core asan package,'$(NODE)/tests/run.sh $(part)')
+NODE_CHECKED := $(NODE_OUT)/librl.node $(NODE_OUT)/installed/librl.node $(NODE_OUT)/package/.done $(NODE_OUT)/all/.done $(NODE_OUT)/asan/librl.node build/rlctl build/rld
+NODE_CHECKS  := 'bindings/common/tests/jobs/recipes.py node' 'bindings/common/tests/origin.sh node $(NODE_OUT)/librl.node' $(foreach part,pm2 types source npm core lent asan package,'$(NODE)/tests/run.sh $(part)')
 ADAPTER_BUILDS += $(NODE_CHECKED)
 ADAPTER_CHECKS += $(NODE_CHECKS)
 

@@ -4,6 +4,7 @@
 const { native, answer, newAnswer, out, EPOCH, VERDICT_LOOK } = require('./native.js')
 const { Result, KeptResult, addNanoseconds, newTicket } = require('./result.js')
 const { describe } = require('./errors.js')
+const { waited } = require('./wait.js')
 
 const { check: nativeCheck } = native // the hot one
 const REMOVED = 'RL_EREMOVED'
@@ -42,6 +43,15 @@ class Limiter {
     else nativeCheck(this.#at, this.#rule, key, cost)
     if (out[0] === VERDICT_LOOK || out[1] !== 0) this.#again(() => nativeCheck(this.#at, this.#rule, key, cost))
     return new Result(answer)
+  }
+
+  // check() that waits for a share of a cluster's limit for as long as the limit says: a promise. `signal`: who gives up
+  checkAsync (key, cost, options = {}) {
+    const { signal } = options
+    return waited((waits) => {
+      signal?.throwIfAborted()
+      return this.#checkItem(key, cost, { ...options, waits })
+    }, (result) => result)
   }
 
   // The same without a charge, for a cost of 1. rl_peek(3)
@@ -102,8 +112,8 @@ class Limiter {
     return this.#rule
   }
 
-  item (key, cost = 1, { capacity = 0, burst = -1, undelayed = -1 } = {}) {
-    return [this.handle(), key, cost, capacity, burst, undelayed]
+  item (key, cost = 1, { capacity = 0, burst = -1, undelayed = -1, waits = false } = {}) {
+    return [this.handle(), key, cost, capacity, burst, undelayed, waits]
   }
 
   // The number of a segment that was closed may be another's.

@@ -8,6 +8,7 @@ const { Limiter } = require('./limiter.js')
 const { Source, lazily } = require('./source.js')
 const { undecided } = require('./errors.js')
 const { movedNow } = require('./clock.js')
+const { waited } = require('./wait.js')
 
 const POLICY_MS = 1000
 const WARN_MS = 60_000
@@ -59,11 +60,11 @@ class Guard {
   get options () { return this.#options }
 
   // What is to be done with a request: { result, fields, status, error, waitMs }. Status 0: serve it.
-  async decide (request, { ip, peer, headers }) {
+  async decide (request, from, response) {
     const { skip } = this.#options
     if (skip !== undefined && await skip(request)) return { fields: [], status: 0, waitMs: 0 }
     try {
-      return this.#answer(await this.#ask(request, ip, peer, headers))
+      return this.#answer(await this.#ask(request, from, response))
     } catch (error) {
       return this.#fail(error, request)
     }
@@ -99,11 +100,12 @@ class Guard {
     return http.client(address ?? '', { trust, field: this.#field, lines, prefixV4, prefixV6 }).address
   }
 
-  async #ask (request, ip, peer, headers) {
+  async #ask (request, { ip, peer, headers }, response) {
     const { key, cost, trust } = this.#options
     const by = key === undefined ? this.#clientOf(trust === undefined ? ip : peer, headers) : await key(request)
     const price = typeof cost === 'function' ? await cost(request) : cost
-    const result = this.#limiter().acquire(by, price, { now: movedNow() })
+    const ask = (waits) => this.#limiter().acquire(by, price, { now: movedNow(), waits })
+    const result = await waited(ask, (answer) => answer, () => response.destroyed)
     if (result.verdict === 'undecided' || result.error === 'RL_EEMPTY') {
       throw undecided(result.error, this.#limiter().name)
     }
@@ -201,7 +203,7 @@ function atEnd (response, call) {
 
 async function answerExpress (guard, request, response, next) {
   const { result, fields, status, error, waitMs } =
-    await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers })
+    await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers }, response)
   if (error !== undefined) throw error
   request.rl = result
   for (const [name, value] of fields) response.setHeader(name, value)
@@ -228,7 +230,7 @@ function koa (options) {
   return async (context, next) => {
     const { request } = context
     const { result, fields, status, error, waitMs } =
-      await guard.decide(context, { ip: request.ip, peer: context.socket.remoteAddress, headers: request.headers })
+      await guard.decide(context, { ip: request.ip, peer: context.socket.remoteAddress, headers: request.headers }, context.res)
     if (error !== undefined) throw error
     context.state.rl = result
     for (const [name, value] of fields) context.set(name, value)
@@ -249,7 +251,7 @@ async function fastify (instance, options) {
   instance.decorateRequest('rl', null)
   instance.addHook('onRequest', async (request, reply) => {
     const { result, fields, status, error, waitMs } =
-      await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers })
+      await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers }, reply.raw)
     if (error !== undefined) throw error
     request.rl = result
     for (const [name, value] of fields) reply.header(name, value)

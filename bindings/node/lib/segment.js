@@ -5,6 +5,7 @@ const { native, newAnswer, out, VERDICT_LOOK } = require('./native.js')
 const { Limiter } = require('./limiter.js')
 const { Counters } = require('./counters.js')
 const { describe } = require('./errors.js')
+const { waited } = require('./wait.js')
 const { Result, KeptResult, addNanoseconds, newTicket, VERDICTS } = require('./result.js')
 
 const ANY_RULE = -1
@@ -12,6 +13,7 @@ const MATCHES = ['key', 'prefix', 'network']
 const BAN = 0
 const ALLOW = 1
 const UNBAN = 2
+const NONE = {} // no item has denied
 
 // A pattern is a key, or { key }, { prefix } or { network }.
 function patternOf (pattern) {
@@ -59,6 +61,14 @@ class Segment {
     const verdict = VERDICTS[out[0]]
     const results = this.#results(items, all, tickets, now)
     return { allowed: verdict === 'allowed', verdict, decided: decided < items.length ? decided : -1, results }
+  }
+
+  // checkAll() that waits for shares of clusters' limits for as long as these say: a promise. `signal`: who gives up
+  checkAllAsync (items, { signal } = {}) {
+    return waited((waits) => {
+      signal?.throwIfAborted()
+      return this.checkAll(items.map((item) => ({ ...item, waits })))
+    }, ({ decided, results }) => results[decided] ?? NONE)
   }
 
   // Many, each by itself, in the order given. rl_check_many(3)

@@ -41,6 +41,20 @@ read_burst(napi_env env, napi_value array, struct rl_item *item)
 	return true;
 }
 
+/* Does its caller come again for a share? */
+static bool
+read_waits(napi_env env, napi_value array, struct rl_item *item)
+{
+	bool waits;
+
+	if (napi_get_value_bool(env, array_of(env, array, 6), &waits) != napi_ok) {
+		throw_type(env, "waits", "true or false");
+		return false;
+	}
+	item->flags |= waits ? (uint32_t)RL_ITEM_WAITS : 0;
+	return true;
+}
+
 bool
 read_item(napi_env env, napi_value array, struct key *key, struct rl_item *item)
 {
@@ -50,7 +64,7 @@ read_item(napi_env env, napi_value array, struct key *key, struct rl_item *item)
 	if (!element(env, array, 0, &rule) || !value_key(env, array_of(env, array, 1), key) ||
 	    !element(env, array, 2, &cost) || !bounded(env, "cost", cost, 9007199254740991.0) ||
 	    !element(env, array, 3, &capacity) || !bounded(env, "capacity", capacity, UINT32_MAX) ||
-	    !read_burst(env, array, item))
+	    !read_burst(env, array, item) || !read_waits(env, array, item))
 		return false;
 	item->rule = (int)rule;
 	item->key = key->bytes;

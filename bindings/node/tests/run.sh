@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh core|npm|pm2|types|asan|source|package [FILE...]: one part of the tests of librl for Node. What cannot run here exits
+# run.sh core|lent|npm|pm2|types|asan|source|package [FILE...]: one part of the tests of librl for Node. What cannot run here exits
 # 77, and its last line says why.
 set -euo pipefail
 
@@ -28,7 +28,7 @@ lay_out() {
 	mkdir -p "$dir/node_modules"
 	rm -rf "$dir"/{node_modules/librl,core,npm_tests,programs,types}
 	cp -r "$out/package" "$dir/node_modules/librl"
-	cp -r "$here"/{support.js,core,npm_tests,programs,types} "$dir"
+	cp -r "$here"/{support.js,core,lent,npm_tests,programs,types} "$dir"
 	cp "$here/types/usage.ts" "$dir/types/usage.mts"
 	touch "$dir/.laid"
 }
@@ -75,6 +75,13 @@ run_core() {
 	lay_out "$out/run/core"
 	cd "$out/run/core"
 	run_tests core "$@"
+}
+
+# Beside a store and rld.
+run_lent() {
+	lay_out "$out/run/lent"
+	cd "$out/run/lent"
+	"$top/tests/support/lent.py" node --test lent/*.test.js
 }
 
 # For the bench.

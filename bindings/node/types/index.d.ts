@@ -70,6 +70,8 @@ export interface RequestOptions {
   undelayed?: number
 }
 
+export type AsyncOptions = Omit<RequestOptions, 'now'> & { signal?: AbortSignal }
+
 /** An answer. Times are milliseconds, rounded up; Infinity is never. */
 export class Result {
   readonly allowed: boolean
@@ -118,6 +120,9 @@ export class Limiter {
   check (key: Key, cost?: number): Result
   check (key: Key, cost: number | undefined, options: RequestOptions & { keep: true }): KeptResult
   check (key: Key, cost?: number, options?: RequestOptions): Result
+  /** check() that waits for a share of a cluster's limit for as long as the limit says; a signal that is aborted rejects it */
+  checkAsync (key: Key, cost: number | undefined, options: AsyncOptions & { keep: true }): Promise<KeptResult>
+  checkAsync (key: Key, cost?: number, options?: AsyncOptions): Promise<Result>
   peek (key: Key, options?: { now?: Time }): Result
   reserve (key: Key, cost: number | undefined, maxWaitMs: Time, options: RequestOptions & { keep: true }): KeptResult
   reserve (key: Key, cost?: number, maxWaitMs?: Time, options?: RequestOptions): Result
@@ -206,6 +211,7 @@ export class Segment {
   counters (name: string): Counters
   checkAll (items: Item[], options?: { now?: Time, maxWaitMs?: Time }):
     { allowed: boolean, verdict: Result['verdict'], decided: number, results: Result[] }
+  checkAllAsync (items: Item[], options?: { signal?: AbortSignal }): Promise<ReturnType<Segment['checkAll']>>
   checkMany (items: Item[], options?: { now?: Time }): Result[]
   ban (pattern: Pattern, until?: Time, limiter?: Limiter): void
   allow (pattern: Pattern, until?: Time, limiter?: Limiter): void

@@ -16,6 +16,7 @@ segment.define('api', [{ limit: '20/s', algorithm: 'token_bucket', burst: 40 }, 
 const result: Result = login.check(Buffer.from('alice'), 2, { now: 1n, capacity: 7 })
 const kept: KeptResult = login.check('alice', 1, { keep: true })
 const given: number = kept.refund() + login.acquire(5n).release()
+login.checkAsync('alice', 1, { signal: AbortSignal.timeout(5) }).then((asked) => asked.allowed)
 const wait: number = result.retryAfterMs
 const field: string | undefined = http.retryAfter(result)
 const rate: bigint = parseRate('5/min').windowNs
