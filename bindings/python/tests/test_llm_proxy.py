@@ -130,6 +130,31 @@ def audit(entries):
     assert max(now) == AT_ONCE
 
 
+def entry(began, cost=1, length=0.01):
+    return {"began": began, "ended": began + length, "cost": cost}
+
+
+FOUR = [entry(0, length=0.1)] * AT_ONCE
+FULL = CAPACITY // (REQUESTS - AT_ONCE) - 1
+DEBT = ESTIMATE + 1000
+ALLOWED = {  # logs as full as may be, and a line that is one too many
+    "requests": (FOUR + [entry(0.2 + i / 100) for i in range(REQUESTS - AT_ONCE)], entry(1.4)),
+    "tokens": (FOUR + [entry(0.2 + i / 100, FULL) for i in range(REQUESTS - AT_ONCE - 1)], entry(1.4, FULL + 100)),
+    "debts": (FOUR + [entry(0.2 + i / 20, DEBT) for i in range(CAPACITY // DEBT + 1)], entry(1.3, ESTIMATE)),
+    "at once": (FOUR, entry(0.05)),
+}
+
+
+@pytest.mark.parametrize("what", ALLOWED)
+def test_audit(what):
+    """It notices one that is too many."""
+    log, further = ALLOWED[what]
+    audit(log)
+    audit([*log, dict(further, began=9 * WINDOW, ended=9 * WINDOW)])
+    with pytest.raises(AssertionError):
+        audit([*log, further])
+
+
 def paid(rule):
     stats = rule.stats()
     return stats["settle_charged"] - stats["settle_given"] + stats["settle_debt"]
@@ -157,6 +182,15 @@ def test_200_clients(name, model, server):
         asyncio.run(storm(port, lambda: kills(name)))
         assert 0 <= settled(log) - paid(rule) <= AT_ONCE * max(line["cost"] for line in lines(log))
         audit(lines(log))
+
+
+def test_workers_that_count_alone(model):
+    """The audit has something to notice, and does."""
+    environment, log = model
+    with serving("uvicorn", "llm_alone:app", **environment, LLM_WINDOW=f"{WINDOW}s") as port:
+        asyncio.run(storm(port, lambda: asyncio.sleep(WINDOW)))
+        with pytest.raises(AssertionError):
+            audit(lines(log))
 
 
 async def kills(name):
