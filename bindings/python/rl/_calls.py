@@ -199,6 +199,8 @@ async def stream_async(self, chunks, count):
             yield chunk
     finally:
         self.settle(spent)
+        if hasattr(chunks, "aclose"):  # who has left it halfway is gone
+            await chunks.aclose()
 
 
 async def __aenter__(self):
@@ -315,11 +317,40 @@ def _held(answer, result):
         return answer
 
 
+def _tell(result, actual, answer):
+    cost = actual(answer)
+    if cost is not None:
+        result.settle(cost)
+
+
+async def _told(answer, result, actual):
+    value = await answer
+    _tell(result, actual, value)
+    return value
+
+
+def _settled(answer, result, actual):
+    """What a function has returned; once it is known, what it has cost is settled."""
+    if hasattr(answer, "add_done_callback"):
+        answer.add_done_callback(
+            lambda done: done.cancelled() or done.exception() or _tell(result, actual, done.result())
+        )
+        return answer
+    if inspect.isawaitable(answer):
+        return _told(answer, result, actual)
+    if inspect.isgenerator(answer):
+        return result.stream(answer, actual)
+    if inspect.isasyncgen(answer):
+        return result.stream_async(answer, actual)
+    _tell(result, actual, answer)
+    return answer
+
+
 def _is_coroutine_function(function):
     return any(inspect.iscoroutinefunction(one) for one in (function, type(function).__call__))
 
 
-def limit(self, key, *, cost=1, on_limited=None):
+def limit(self, key, *, cost=1, actual=None, on_limited=None):
     """A decorator for functions and coroutines, by a rule.
 
         @login.limit(key=lambda request: request.user)
@@ -327,6 +358,13 @@ def limit(self, key, *, cost=1, on_limited=None):
 
     `key` is text, or is called with the arguments of the function; so is `cost`. A refused call raises Limited, or
     returns what on_limited(result, ...) returns.
+
+        @tokens.limit(key=lambda user, prompt: user, cost=800, actual=lambda answer: answer.usage.total_tokens)
+        def ask(user, prompt): ...
+
+    With `actual` the cost is an estimate: actual(answer) is what it has cost, or None if that is not known. Of a
+    generator it is called with each item, and the sum of those that were taken counts, however it ends. An exception
+    leaves the estimate.
 
     What is in flight is held until the function has ended: a coroutine, or what the function returns, if that is an
     awaitable, a future, a generator or an asynchronous generator, by exhaustion, close(), an exception, or as nothing
@@ -353,7 +391,8 @@ def limit(self, key, *, cost=1, on_limited=None):
             async def limited_async(*args, **kwargs):
                 with ask(args, kwargs) as result:
                     if result:
-                        return await function(*args, **kwargs)
+                        answer = function(*args, **kwargs)
+                        return await (_told(answer, result, actual) if actual else answer)
                 answer = on_limited(result, *args, **kwargs)
                 return await answer if inspect.isawaitable(answer) else answer
 
@@ -366,6 +405,8 @@ def limit(self, key, *, cost=1, on_limited=None):
                 return on_limited(result, *args, **kwargs)
             try:
                 answer = function(*args, **kwargs)
+                if actual:
+                    answer = _settled(answer, result, actual)
             except BaseException:
                 with result:
                     raise

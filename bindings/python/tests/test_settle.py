@@ -75,6 +75,104 @@ def test_streams(private):
     assert tokens.peek("carol").used == 3
 
 
+@pytest.fixture
+def asked(private):
+    """A decorator by which a call is charged 900 and told to cost what it has answered, its rule, and (used, in flight)."""
+    llm = private.rule("llm", {"limit": "10000/min"}, {"algorithm": "in_flight", "capacity": 9, "counts": "requests"})
+
+    def used():
+        return tuple(sorted((entry["used"] for entry in llm.entries("alice")), reverse=True))
+
+    return llm.limit("alice", cost=900, actual=lambda answer: answer), llm, used
+
+
+def fails(error):
+    raise error
+
+
+def test_a_decorated_function(asked):
+    limited, llm, used = asked
+    assert limited(lambda: 300)() == 300 and used() == (300, 0)
+    assert limited(lambda: None)() is None and used() == (1200, 0)
+    with pytest.raises(ZeroDivisionError):
+        limited(fails)(ZeroDivisionError())
+    assert used() == (2100, 0)
+    assert limited(lambda: 9000)() == 9000 and used() == (11100, 0)
+    with pytest.raises(rl.Limited):
+        limited(fails)(AssertionError())
+    llm.reset("alice")
+    with pytest.raises(ZeroDivisionError):  # what tells the cost does not
+        llm.limit("alice", cost=900, actual=fails)(ZeroDivisionError)()
+    assert used() == (900, 0)
+
+
+def test_a_decorated_coroutine(asked):
+    limited, _llm, used = asked
+
+    @limited
+    async def coroutine(answer):
+        await asyncio.sleep(0)
+        return answer if isinstance(answer, int) else fails(answer)
+
+    future = limited(lambda answer: asyncio.ensure_future(coroutine.__wrapped__(answer)))
+    awaitable = limited(coroutine.__wrapped__)
+    returned = limited(lambda answer: coroutine.__wrapped__(answer))
+
+    async def play():
+        counted = 0
+        for ask in coroutine, future, awaitable, returned:
+            assert await ask(100) == 100
+            await asyncio.sleep(0)
+            counted += 100
+            assert used() == (counted, 0)
+            with pytest.raises(ZeroDivisionError):
+                await ask(ZeroDivisionError())
+            await asyncio.sleep(0)
+            counted += 900
+            assert used() == (counted, 0)
+        gone = future(7)
+        await asyncio.sleep(0)
+        gone.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gone
+        await asyncio.sleep(0)
+        assert used() == (counted + 900, 0)
+
+    asyncio.run(play())
+
+
+def test_a_decorated_generator(asked):
+    limited, _llm, used = asked
+    closed = []
+
+    @limited
+    def words(*costs):
+        yield from costs
+
+    @limited
+    async def events(*costs):
+        try:
+            for cost in costs:
+                yield cost
+        finally:
+            closed.append(costs)
+
+    assert list(words(1, 20, 300)) == [1, 20, 300] and used() == (321, 0)
+    cut = words(1, 20, 300)
+    assert next(cut) == 1 and used() == (1221, 1)
+    cut.close()
+    assert used() == (322, 0)
+
+    async def play():
+        assert [cost async for cost in events(1, 20)] == [1, 20] and used() == (343, 0)
+        cut = events(2, 40)
+        assert await cut.__anext__() == 2 and used() == (1243, 1)
+        await cut.aclose()
+        assert used() == (345, 0) and closed == [(1, 20), (2, 40)]
+
+    asyncio.run(play())
+
+
 def test_elsewhere(segment):
     tokens = segment.rule("tokens", capacity=1000, window=60)
     s = tokens.spend("alice", estimate=800)

@@ -24,6 +24,10 @@ with login.hold("alice") as held:
 def view(user: str) -> str:
     return user
 
+@login.limit("alice", cost=800, actual=lambda answer: len(answer))
+def ask(user: str) -> str:
+    return user
+
 text: str = view("alice")
 count = web.counters("failed").add("alice", 1, 60)
 value: int = 0 if count is None else count.value
