@@ -13,13 +13,13 @@ NGINX_FLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra 
                -Wno-missing-field-initializers -Werror -MMD -MP
 NGINX_INCS  := $(foreach d,core event event/modules event/quic os/unix http http/v2 http/v3 http/modules stream,-isystem $(NGINX_SRC)/src/$(d)) \
                -isystem $(NGINX_OUT)/objs
-NGINX_SHARED := segment segment_directive rules places report parse directives decide answer client text
+NGINX_SHARED := segment segment_directive rules places report parse directives decide wait answer client text
 NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem variables)
 NGINX_STREAM := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_stream_rl_,module handler)
 NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
 
 # Every test on the build that is shipped; under sanitizers those that run the most of it.
-NGINX_SANE   := limit_req limit_conn rules failures stream answers
+NGINX_SANE   := limit_req limit_conn rules failures stream answers wait
 NGINX_CHECKS := $(NGINX_TESTS:%='python3 %') $(NGINX_SANE:%='RL_NGINX_VARIANT=asan python3 $(NGINX_DIR)/tests/test_%.py')
 
 NEED_NGINX := nginx nginx-dev libnginx-mod-stream python3 curl

@@ -4,6 +4,7 @@
  *
  *	ask a set -> passed -> next set -> ... -> go on
  *	          -> delayed: a timer, then this phase again, with the next set
+ *	          -> not decided yet, for want of a share: the same, with this set
  *	          -> rejected: the status of the set
  *
  * A set is asked once for a request with all its subrequests and redirects. A client that goes away
@@ -101,9 +102,10 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 		.log = r->connection->log,
 		.wants_answers = ngx_http_rl_wants_headers(conf, name)};
 	struct ngx_rl_outcome *outcome = &state->outcomes[name];
+	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
-	if (ngx_rl_decide(&request, &conf->sets[name], outcome) != NGX_OK)
-		return NGX_HTTP_INTERNAL_SERVER_ERROR;
+	if (rc != NGX_OK)
+		return rc == NGX_AGAIN ? delay(r, outcome->delay) : NGX_HTTP_INTERNAL_SERVER_ERROR;
 	if (outcome->status == NGX_RL_NONE)
 		return NGX_DECLINED;
 	state->last = outcome;

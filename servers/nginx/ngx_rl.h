@@ -192,6 +192,7 @@ struct ngx_rl_outcome {
 	ngx_uint_t answer_count;
 	struct ngx_rl_answer *answers; /* in the request's pool; NULL if not wanted */
 	struct ngx_rl_kept *kept;      /* likewise; NULL: nothing depends on the answer */
+	struct ngx_rl_wait *wait;      /* likewise; NULL: it has not waited for a share */
 };
 
 /* A request that asks. */
@@ -300,11 +301,21 @@ int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t 
 #define NGX_RL_REPORT_LIMITS(rule) (2 * (rule)->index + 2)
 
 /*
- * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK, or
- * NGX_ERROR. The outcome is all zero before.
+ * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK;
+ * NGX_AGAIN: nothing is decided, and the set is to be asked again after the outcome's delay; or
+ * NGX_ERROR. The outcome is all zero before, or as NGX_AGAIN has left it.
  */
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
+
+/*
+ * wait: for a share of a cluster's limit. Flags of items that say whether one may wait. A denial:
+ * NGX_DECLINED, it is one; NGX_AGAIN, NGX_ERROR as above.
+ */
+unsigned ngx_rl_wait_flags(const struct ngx_rl_set *set, const struct ngx_rl_outcome *outcome);
+ngx_int_t ngx_rl_wait(ngx_pool_t *pool, const struct rl_result *result,
+                      struct ngx_rl_outcome *outcome);
+void ngx_rl_wait_end(struct ngx_rl_outcome *outcome);
 
 /* answer: a charge is given back where the answer is not to count, or becomes what it has cost. */
 char *ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);

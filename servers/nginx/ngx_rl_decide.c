@@ -6,6 +6,7 @@
  *	ask      rl_check_all(): all allow and are charged, or nothing is. A rule that cannot be
  *	         decided is left out where rl_on_error is `allow`: an error of one rule does not
  *	         switch off the others
+ *	wait     nothing is decided yet, for want of a share: the set is asked again, by a timer
  *	hold     what is in flight is given back when the request's pool is destroyed, however the
  *	         request ends; what the answer does not count, when it is logged
  */
@@ -20,7 +21,8 @@ struct ask {
 	struct ngx_rl_set *set;
 	struct ngx_rl_handle *handle;
 	size_t count;
-	int error; /* of a rule that was left out, or 0 */
+	unsigned flags; /* of each item, beside its own */
+	int error;      /* of a rule that was left out, or 0 */
 	struct ngx_rl_rule *error_rule;
 	struct ngx_rl_limit *limits[RL_ITEMS_MAX];
 	struct rl_item items[RL_ITEMS_MAX];
@@ -207,6 +209,7 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 
 	*item = limit->item;
 	item->rule = limit->rule->id;
+	item->flags |= ask->flags;
 	if (needs_charges(ask, limit))
 		item->charges = &ask->charges[ask->count];
 	else
@@ -480,9 +483,11 @@ ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
 	struct ask ask; /* some 15 KiB, of which a request writes what its limits take */
 	size_t decided = 0;
 	enum rl_verdict verdict;
+	ngx_int_t rc;
 
 	ask.request = request;
 	ask.set = set;
+	ask.flags = ngx_rl_wait_flags(set, outcome);
 	ask.count = 0;
 	ask.error = 0;
 	ask.error_rule = NULL;
@@ -490,5 +495,10 @@ ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
 	if (gather(&ask) != NGX_OK)
 		return NGX_ERROR;
 	verdict = ask_rules(&ask, &decided);
+	rc = verdict == RL_DENIED ? ngx_rl_wait(request->pool, &ask.results[decided], outcome)
+	                          : NGX_DECLINED;
+	if (rc != NGX_DECLINED)
+		return rc;
+	ngx_rl_wait_end(outcome);
 	return conclude(&ask, verdict, decided, outcome);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The phase before access: ask each set that the server has, in order, until one denies. A session
- * that is delayed waits for a timer, and its phase is run again. What the client does meanwhile
- * runs it, too: data changes nothing, and a client that has gone away ends the session.
+ * that is delayed, or has no share yet, waits for a timer, and its phase is run again. What the
+ * client does meanwhile runs it, too: data changes nothing, and a client that has gone away ends
+ * the session.
  */
 #include "ngx_stream_rl.h"
 
@@ -74,9 +75,11 @@ ask_set(ngx_stream_session_t *s, struct ngx_stream_rl_conf *conf, enum ngx_rl_se
 		.pool = s->connection->pool,
 		.log = s->connection->log};
 	struct ngx_rl_outcome *outcome = &state->outcomes[name];
+	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
-	if (ngx_rl_decide(&request, &conf->sets[name], outcome) != NGX_OK)
-		return NGX_STREAM_INTERNAL_SERVER_ERROR;
+	if (rc != NGX_OK)
+		return rc == NGX_AGAIN ? delay(s, state, outcome->delay)
+		                       : NGX_STREAM_INTERNAL_SERVER_ERROR;
 	if (outcome->status == NGX_RL_NONE)
 		return NGX_DECLINED;
 	state->last = outcome;

@@ -126,7 +126,7 @@ class Nginx:
         parts += [user, "pid nginx.pid;", "" if self.daemon else "daemon off;",
                   "".join(f"env {name}; " for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")), f"worker_processes {self.workers};",
                   "error_log logs/error.log info;", self.main,
-                  f"events {{ worker_connections 1024; {self.events} }}"]
+                  f"events {{ {'' if 'worker_connections' in self.events else 'worker_connections 1024;'} {self.events} }}"]
         if self.http:
             parts += ["http {", "default_type text/plain;", formats, segment,
                       "log_format rl '$uri $status $rl_status $rl_limit_req_status $rl_limit_conn_status';",
