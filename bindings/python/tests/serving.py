@@ -89,6 +89,14 @@ def ask(port, path="/", headers=None):
         connection.close()
 
 
+def hang_up(port, path):
+    """Ask, and be gone when some of the answer is there."""
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as one:
+        one.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        while len(one.recv(1 << 16, socket.MSG_PEEK)) < 1 << 12:
+            time.sleep(0.01)
+
+
 def storm(port, path="/", requests=400, threads=8, headers=None):
     """How often each status was answered to so many requests at once."""
     counts, lock = collections.Counter(), threading.Lock()

@@ -5,10 +5,11 @@ import collections
 import http.client
 import json
 import subprocess
+import time
 
 import pytest
 import rl
-from serving import ask, serving, storm
+from serving import PATIENCE, ask, hang_up, serving, storm
 
 EXACT = {200: 50, 429: 350}
 STRATEGIES = ["fixed-window", "fixed-window-elastic-expiry", "moving-window"]
@@ -88,6 +89,39 @@ def test_failures_alone_count(name, server, app):
         with pytest.raises((ConnectionError, http.client.HTTPException)):
             ask(port, "/killed", mallory)
         assert rule.peek("192.0.2.2").used == 1
+
+
+SPENDS = [("gunicorn gthread", "app_spend:app"), ("uvicorn", "app_spend:app_async")]
+
+
+@pytest.mark.parametrize("server, app", SPENDS)
+def test_what_is_used_is_what_it_has_cost(name, server, app):
+    """Four workers, one that is killed, an exception and a client that hangs up."""
+    with serving(server, app, RL_SEGMENT=name) as port:
+        for _ in range(20):
+            assert ask(port, "/header/15")[0] == ask(port, "/parts/100")[0] == ask(port, "/unknown")[0] == 200
+        segment = rl.Segment(name, existing=True)
+        told, asked = segment.find("told"), segment.find("asked")
+        parts = segment.counters("parts")
+
+        def becomes(unknown):
+            """What is not known has cost the estimate; each part that was sent is paid."""
+            until = time.monotonic() + PATIENCE
+            while asked.peek("127.0.0.1").used != parts.get("all").value + 40 * unknown:
+                assert time.monotonic() < until, (asked.peek("127.0.0.1"), parts.get("all"))
+                time.sleep(0.02)
+
+        assert told.peek("127.0.0.1").used == 20 * 15
+        becomes(20)
+        assert parts.get("all").value == 20 * 100
+        with pytest.raises((ConnectionError, http.client.HTTPException)):
+            ask(port, "/killed")
+        becomes(21)
+        ask(port, "/thrown")
+        becomes(22)
+        hang_up(port, "/endless")
+        becomes(22)
+        assert parts.get("all").value > 20 * 100
 
 
 def test_a_network_of_ipv6_is_one_client(name):
