@@ -5,7 +5,9 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,9 +17,9 @@ s.need("dovecot", "doveadm")
 s.need_root()
 
 COMMON = """
-base_dir = {work}/run
-state_dir = {work}/state
-log_path = {work}/dovecot.log
+base_dir = {home}/run
+state_dir = {home}/state
+log_path = {home}/dovecot.log
 default_login_user = dovenull
 default_internal_user = dovecot
 ssl = no
@@ -80,32 +82,40 @@ userdb passwd-file {{
 class Dovecot(unittest.TestCase):
     def setUp(self):
         self.segment = s.segment(self.id().rsplit(".", 1)[1])
+        self.home = tempfile.mkdtemp(dir=s.work)  # a Dovecot that ends leaves its sockets where they are
+        os.chmod(self.home, 0o755)
+        self.door = f"{self.home}/run/auth-client"
         for name in ("run", "state"):
-            os.makedirs(f"{s.work}/{name}", exist_ok=True)
+            os.mkdir(f"{self.home}/{name}")
         script = os.path.join(s.work, "rl.lua")
         shutil.copy(os.path.join(s.TOP, "bindings/lua/examples/dovecot.lua"), script)
         passwords = s.write("passwd", "".join(f"{user}:{{PLAIN}}secret:65534:65534::/nowhere\n"
                                               for user in ("alice", "bob")))
         version = subprocess.run(["dovecot", "--version"], capture_output=True, text=True, check=True).stdout
         config = BEFORE_2_4 if version.startswith("2.3") else SINCE_2_4
-        self.config = s.write("dovecot.conf", config.format(work=s.work, script=script, passwords=passwords))
+        self.config = s.write("dovecot.conf", config.format(home=self.home, script=script, passwords=passwords))
         os.environ.update(RL_SEGMENT=self.segment, LUA_PATH_5_4=f"{s.SHARE}/?.lua;;",
                           LUA_CPATH_5_4=f"{s.BUILD}/5.4/?.so;;")
         self.process = s.start(["dovecot", "-F", "-c", self.config])
         self.addCleanup(lambda: s.end(self.process))
-        s.eventually(lambda: os.path.exists(f"{s.work}/run/auth-client"), "Dovecot listens")
+        s.eventually(self.is_open, "Dovecot listens")
+
+    def is_open(self):
+        with socket.socket(socket.AF_UNIX) as door:
+            return door.connect_ex(self.door) == 0
 
     def try_it(self, user, password="secret", address="192.0.2.1"):
         """What Dovecot answers: "right", "wrong" or "later"."""
         done = subprocess.run(["doveadm", "-c", self.config, "auth", "test", "-x", f"rip={address}", "-a",
-                               f"{s.work}/run/auth-client", user, password], capture_output=True, text=True,
+                               self.door, user, password], capture_output=True, text=True,
                               env=s.environment(), timeout=s.PATIENCE, check=False)
         if done.returncode == 0:
             return "right"
+        self.assertIn("auth failed", done.stdout, done.stderr)
         return "later" if "code=temp_fail" in done.stdout else "wrong"
 
     def log(self):
-        with open(f"{s.work}/dovecot.log", encoding="utf-8") as file:
+        with open(f"{self.home}/dovecot.log", encoding="utf-8") as file:
             return file.read()
 
     def test_attempts_are_counted_together(self):
