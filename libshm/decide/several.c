@@ -120,15 +120,15 @@ decide_part(struct rl_part *p, enum rl_how how)
 	return rl_part_lift_shadow(p, rl_part_decide(p, p->asked, how));
 }
 
-/* Do processes that have ended hold units by which a request was denied? They are given back. */
-static bool
-has_reclaimed(struct rl_part *p)
+/* Nobody is denied for units that processes which have ended hold: they are given back. */
+static enum rl_verdict
+peek_without_the_dead(struct rl_part *p)
 {
 	struct rl_slot slot;
 
-	return p->asked > 0 && p->limit->limiter.is_held && p->segment->is_writable &&
-	       rl_table_find(&p->segment->table, &p->candidates, &slot) &&
-	       rl_units_reclaim(p->rl, p->limit, slot, p->budget) > 0;
+	if (rl_table_find(&p->segment->table, &p->candidates, &slot))
+		rl_units_reclaim(p->rl, p->limit, slot, p->budget);
+	return decide_part(p, RL_PEEK);
 }
 
 /* The answer that a charge would get. */
@@ -137,8 +137,9 @@ peek_part(struct rl_part *p)
 {
 	enum rl_verdict verdict = decide_part(p, RL_PEEK);
 
-	if (verdict == RL_DENIED && has_reclaimed(p))
-		return decide_part(p, RL_PEEK);
+	if (verdict == RL_DENIED && p->asked > 0 && p->limit->limiter.is_held &&
+	    p->segment->is_writable)
+		return peek_without_the_dead(p);
 	return verdict;
 }
 

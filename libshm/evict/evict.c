@@ -18,9 +18,10 @@
 static void
 reclaim(struct rl *rl, struct rl_budget *budget, struct rl_candidate *c)
 {
-	if (rl_candidate_is_held(c) && c->is_in_force &&
-	    rl_units_reclaim(rl, c->limit, c->slot, budget) > 0)
-		rl_candidate_inspect(rl, c->slot.index, c);
+	if (!rl_candidate_is_held(c) || !c->is_in_force)
+		return;
+	rl_units_reclaim(rl, c->limit, c->slot, budget);
+	rl_candidate_inspect(rl, c->slot.index, c);
 }
 
 /* Free it if its window and the buffer are over, or its limit is not in force or another by now. */

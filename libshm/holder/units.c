@@ -7,7 +7,8 @@
  * What is said of a label is final: a process that has ended does not come back, and the next one
  * of its seat has another label. So it may be judged before the state is loaded, and the CAS16 that
  * lowers its tally is right whenever it succeeds. Others that give back the units of the dead at
- * the same time lower the same tally by the same step: each unit comes back once.
+ * the same time lower the same tally by the same step: each unit comes back once. Nobody is denied
+ * for what the dead held, whoever was the quickest to give it back.
  */
 #include "holder/units.h"
 
@@ -131,10 +132,15 @@ rl_units_give(const struct rl_segment *s, const struct rl_limiter *l, struct rl_
 	return give_any(s, l, slot, label, place, cost);
 }
 
-/* The tallies are those of one state, or were when they were read: give() looks again. */
-static uint64_t
+/*
+ * Give back what the dead hold of a state. False: it is another one by now, by this or by anybody
+ * else, so what it said may not be so, and not all that was read of the ring may have been its own:
+ * give() looks again.
+ */
+static bool
 reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
 {
+	const struct rl_view seen = h->view; /* give() loads others */
 	uint32_t first =
 		h->state.used > RL_HOLDERS_LOOKS ? rl_holders_turn(rl->handle->holders) : 0;
 	uint64_t reclaimed = 0;
@@ -153,29 +159,17 @@ reclaim(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct r
 	}
 	if (reclaimed > 0)
 		rl_stats_add_many(&rl->segment, limit->rule, RL_COUNT_reclaimed, reclaimed);
-	return reclaimed;
+	return rl_view_holds(h->s, h->limiter, h->slot, &seen);
 }
 
-uint64_t
+void
 rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
                  struct rl_budget *budget)
 {
 	struct held h = {.s = &rl->segment, .limiter = &limit->limiter, .slot = slot};
 
-	return load(&h) == 1 ? reclaim(rl, limit, &h, budget) : 0;
-}
-
-/*
- * Reclaim, and look again: -ENOSPC holds only if the ring that was read was the state's, and still
- * is.
- */
-static int
-no_place(struct rl *rl, const struct rl_compiled *limit, struct held *h, struct rl_budget *budget)
-{
-	const struct rl_view seen = h->view; /* reclaim() loads others */
-
-	reclaim(rl, limit, h, budget);
-	return rl_view_holds(h->s, h->limiter, h->slot, &seen) ? -ENOSPC : -EAGAIN;
+	if (load(&h) == 1)
+		reclaim(rl, limit, &h, budget);
 }
 
 /* At a state that has room for them. */
@@ -192,7 +186,7 @@ take(struct rl *rl, const struct rl_compiled *limit, struct held *h, uint32_t co
 		rl_budget_take(budget, h->state.used);
 	if (!rl_in_flight_take(&h->state, h->view.word, h->view.ring, h->limiter->ring_entries,
 	                       taken->label, cost, h->view.slot_bits, &move))
-		return no_place(rl, limit, h, budget);
+		return reclaim(rl, limit, h, budget) ? -ENOSPC : -EAGAIN;
 	if (!make(h, &move))
 		return -EAGAIN;
 	taken->total += cost;
@@ -224,7 +218,7 @@ rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slo
 	                              h.limiter->ring_entries);
 	taken->total = h.state.total;
 	if ((uint64_t)h.state.total + cost > most)
-		return reclaim(rl, limit, &h, budget) > 0 ? -EAGAIN : 0;
+		return reclaim(rl, limit, &h, budget) ? 0 : -EAGAIN;
 	return take(rl, limit, &h, cost, budget, taken);
 }
 

@@ -40,9 +40,9 @@ int rl_units_take(struct rl *rl, const struct rl_compiled *limit, struct rl_slot
 int rl_units_give(const struct rl_segment *s, const struct rl_limiter *limiter, struct rl_slot slot,
                   uint32_t label, uint32_t place, uint32_t cost);
 
-/* Give back what processes that have ended hold at a LIVE slot; how many units. */
-uint64_t rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
-                          struct rl_budget *budget);
+/* Give back what processes that have ended hold at a LIVE slot. */
+void rl_units_reclaim(struct rl *rl, const struct rl_compiled *limit, struct rl_slot slot,
+                      struct rl_budget *budget);
 
 /*
  * What each process holds at a LIVE slot, and how many there are; -EAGAIN: the slot has changed.

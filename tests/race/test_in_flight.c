@@ -3,9 +3,10 @@
  * Units in flight under chosen schedules of the real code. What workers were told, and between
  * which instants they asked, must be what one total could have told in some order (see
  * test_counter_order.c). Each worker is a holder of its own; another one has ended before them and
- * left units, which anybody gives back at some instant. Workers are killed in the midst of taking,
- * giving back, reclaiming and sweeping. Afterwards all comes back: nothing more, and nothing less.
- * The same while tables change: a hold that was taken in a table is given back in another one.
+ * left units, for which nobody is denied, whoever gives them back. Workers are killed in the midst
+ * of taking, giving back, reclaiming and sweeping. Afterwards all comes back: nothing more, and
+ * nothing less. The same under two limits, and while tables change: a hold that was taken in a
+ * table is given back in another one.
  */
 #include <string.h>
 
@@ -24,14 +25,14 @@
 #define HOLDERS (WORKERS + 1)
 #define SEATS 8
 #define OPERATIONS 4 /* of a worker */
-#define HISTORY (WORKERS * OPERATIONS + 1)
+#define HISTORY (WORKERS * OPERATIONS)
 #define RUNS 100000
+#define RUNS_BESIDE 30000
 #define RUNS_OF_MOVES 4000
 
 enum kind {
 	ACQUIRE,
 	RELEASE,
-	RECLAIM, /* what was left comes back */
 };
 
 struct operation {
@@ -56,16 +57,13 @@ static struct rl *rl[HOLDERS];
 static struct rl_u128 seats[SEATS]; /* as everybody sits */
 static uint32_t seat_of[HOLDERS];
 static int rule;
-static uint32_t left; /* by the one that has ended */
-static bool moves;    /* tables change */
+static uint32_t left;  /* by the one that has ended */
+static bool moves;     /* tables change */
+static bool is_beside; /* of another limit */
 
 static bool
 agrees(uint32_t *total, const struct operation *o)
 {
-	if (o->kind == RECLAIM) {
-		*total -= o->cost;
-		return true;
-	}
 	if (o->kind == RELEASE) {
 		*total -= o->cost;
 		return o->ended == 0 || o->did == 1;
@@ -82,7 +80,7 @@ agrees(uint32_t *total, const struct operation *o)
 static void
 show_history(void)
 {
-	static const char *const names[] = {"acquire", "release", "reclaim"};
+	static const char *const names[] = {"acquire", "release"};
 
 	for (int i = 0; i < length; i++)
 		print_message("%d: %s %u, from %d to %d: did %d\n", i, names[history[i].kind],
@@ -171,11 +169,9 @@ start(void)
 	memcpy(s->holders, seats, sizeof seats);
 	length = holds = instant = 0;
 	left = (uint32_t)test_below(&seed, 3);
-	if (left > 0) {
+	if (left > 0)
 		assert_int_equal(test_check_at(rl[DEAD], rule, "k", 1, left, T0, NULL, &charges),
 		                 RL_ALLOWED);
-		begin(RECLAIM, left);
-	}
 	end(DEAD);
 }
 
@@ -254,7 +250,7 @@ play(uint64_t first, uint64_t runs)
 		seed = run;
 		start();
 		run_schedule(work);
-		if (!has_order(left, 0)) {
+		if (!has_order(0, 0)) {
 			show_history();
 			fail_msg("run %llu: no order of these, %u left", (unsigned long long)run,
 			         left);
@@ -269,12 +265,16 @@ static void
 sit_down(int holder)
 {
 	const struct rl_options o = {
-		.keys = 12, .bans = 1, .ring = HOLDERS, .rules = 2, .holders = SEATS};
+		.keys = 24, .bans = 1, .ring = HOLDERS, .rules = 2, .holders = SEATS};
+	const struct rl_limit another = {.capacity = RUNS, .window_ns = 3600 * RL_SECOND};
 	struct rl_limit limit = {.algorithm = RL_IN_FLIGHT, .capacity = CAPACITY};
 	uint32_t label;
 
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl[holder]), 0);
-	rule = rl_define(rl[holder], &(struct rl_rule){.name = "r", .limit = limit});
+	rule = rl_define(rl[holder], &(struct rl_rule){.name = "r",
+	                                               .limit = limit,
+	                                               .more = &another,
+	                                               .more_count = is_beside ? 1 : 0});
 	assert_int_equal(rl_holders_mine(rl[holder]->handle->holders, &label), 0);
 	seat_of[holder] = rl_label_seat(label);
 }
@@ -303,6 +303,16 @@ test_holders(void **state)
 }
 
 static void
+test_holders_beside_another_limit(void **state)
+{
+	(void)state;
+	moves = false;
+	is_beside = true;
+	play_all(RUNS_BESIDE);
+	is_beside = false;
+}
+
+static void
 test_holders_beside_moves(void **state)
 {
 	(void)state;
@@ -316,6 +326,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_holders, test_unlink),
+		cmocka_unit_test_teardown(test_holders_beside_another_limit, test_unlink),
 		cmocka_unit_test_teardown(test_holders_beside_moves, test_unlink)};
 
 	make_stacks();
