@@ -19,6 +19,7 @@ from serving import PATIENCE, serving
 WINDOW = int(os.environ.get("RL_LLM_WINDOW", "2"))
 ESTIMATE, CAPACITY, REQUESTS, AT_ONCE, CLIENTS = 4096, 100_000, 60, 4, 200
 HANGS = 0.5  # seconds until the proxy gives up
+LOOKS = 0.2  # seconds in which each process looks once, at least, whether another lives
 SLACK = 0.5  # seconds between a decision and what the upstream writes down
 PROXY, KEY = "examples/llm_proxy", "storm"
 
@@ -249,6 +250,7 @@ async def killed(name, port):
         lost = sum(isinstance(answer, aiohttp.ClientError) for answer in answers)
         assert lost > 0
         await until(lambda: told(name, "killed")[0][2] <= lost)
+        await asyncio.sleep(LOOKS)
         assert told(name, "killed")[0][:2] == [AT_ONCE, AT_ONCE * ESTIMATE]
         assert [status for status, _wait in await asyncio.gather(*hang(session, port))] == [200] * AT_ONCE
         await until(lambda: told(name, "killed")[0] == [2 * AT_ONCE, 2 * AT_ONCE * ESTIMATE, 0])
