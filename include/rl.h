@@ -148,8 +148,7 @@ struct rl_options {
 	uint32_t ring; /* entries kept per key, at most RL_RING_MAX: one for each sub-bucket, two
 	                       for each unit of a log's capacity, and in flight one for each
 	                       process that may hold a key's: see rl_rule_ring(). 0: 1 */
-	uint32_t key_bytes; /* bytes of each key kept for people, at most RL_KEY_MAX; or
-	                       RL_KEY_BYTES_NONE */
+	uint32_t key_bytes; /* kept of a key for people, at most RL_KEY_MAX; or RL_KEY_BYTES_NONE */
 	uint32_t rules;     /* to hold; of limits, 16 times that, at most RL_RULES_MAX */
 	uint32_t overrides; /* per-key settings to hold */
 	uint32_t bans;      /* bans and exemptions to hold */
@@ -168,7 +167,8 @@ struct rl_options {
 	                       limits have overflow counters at the same time, at most. 0: 64, or
 	                       RL_RESERVES_OF_CELLS where `cells` is said */
 	uint32_t events; /* events to keep for rl_events_read(), 64 bytes each; or RL_EVENTS_NONE */
-	uint64_t reserved[3];
+	uint32_t changes; /* of these, to keep apart for rl_changes_read() */
+	uint64_t reserved[2];
 };
 
 enum rl_algorithm {

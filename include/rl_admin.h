@@ -88,7 +88,8 @@ struct rl_info {
 	uint64_t slots_before; /* of the table that keys are moving from, beside `slots`; 0: none
 	                          are. See rl_resize() of rl_admin.h */
 	uint64_t table;        /* how often the segment was resized */
-	uint64_t reserved[2];
+	uint32_t changes;      /* of these, kept apart: rl_changes_read() */
+	uint64_t reserved[1];
 };
 
 /* Works on any handle. Count bans by rl_bans_walk() of rl_admin.h. */
@@ -102,9 +103,9 @@ void rl_info(const struct rl *rl, struct rl_info *info);
  * all suffices.
  *
  * A field of `asked` that is 0 asks for nothing, and so does NULL. keys, ring, key_bytes, rules,
- * overrides, bans, holders, events and buffer_ns ask for at least so much; RL_KEY_BYTES_NONE that
- * no bytes are kept; RL_FULL_DENY and RL_FULL_ALLOW for that, and nothing else. mode, group and
- * flags ask for nothing.
+ * overrides, bans, holders, events, changes and buffer_ns ask for at least so much;
+ * RL_KEY_BYTES_NONE that no bytes are kept; RL_FULL_DENY and RL_FULL_ALLOW for that, and nothing
+ * else. mode, group and flags ask for nothing.
  *
  * So a program opens as it is, and warns; or it opens with RL_OPEN_AT_LEAST, and rl_open() returns
  * RL_ELESS where this does, also if another process creates the segment meanwhile.
@@ -560,9 +561,9 @@ int rl_events_read(struct rl *rl, struct rl_events_cursor *cursor,
                    int (*visit)(const struct rl_event *event, void *arg), void *arg);
 
 /*
- * The same of changes alone (RL_EVENT_IS_CHANGE), which are kept apart as well: the last 1,024 of
- * them, which no denial writes over, and none left out below 1,000 in a minute. It needs a cursor
- * of its own, and `number` counts changes.
+ * The same of changes alone (RL_EVENT_IS_CHANGE), which are kept apart as well: the last
+ * rl_info.changes of them, which no denial writes over, and none left out below 1,000 in a minute.
+ * It needs a cursor of its own, and `number` counts changes.
  */
 int rl_changes_read(struct rl *rl, struct rl_events_cursor *cursor,
                     int (*visit)(const struct rl_event *event, void *arg), void *arg);

@@ -39,6 +39,7 @@
 #define RL_BANS_MAX UINT32_C(1000000)
 #define RL_HOLDERS_MAX UINT32_C(4096)
 #define RL_EVENTS_MAX (UINT32_C(1) << 20)
+#define RL_CHANGES_MAX 65535
 #define RL_EVENTS_NONE UINT32_MAX /* as rl_options.events: nothing is told */
 #define RL_RESERVES_MAX UINT32_C(1024)
 #define RL_CELLS_MIN UINT32_C(16) /* of what a 0 stands for */
@@ -54,6 +55,7 @@
 #define RL_RESERVES_DEFAULT 64
 #define RL_RESERVES_OF_CELLS 16 /* where `cells` is said, and this is not */
 #define RL_EVENTS_DEFAULT 4096
+#define RL_CHANGES_DEFAULT 1024
 #define RL_BUFFER_DEFAULT (10 * RL_SECOND)
 #define RL_MODE_DEFAULT 0600
 

@@ -29,12 +29,12 @@ static const struct {
 	FIELD(bans, RLB_INTEGER),         FIELD(holders, RLB_INTEGER),
 	FIELD(holders_used, RLB_INTEGER), FIELD(cells, RLB_INTEGER),
 	FIELD(reserves, RLB_INTEGER),     FIELD(events, RLB_INTEGER),
-	FIELD(buffer_ns, RLB_NS),         FIELD(created_ns, RLB_NS),
-	FIELD(generation, RLB_INTEGER),   FIELD(heartbeat_ns, RLB_NS),
-	FIELD(sweeper, RLB_INTEGER),      FIELD(owner, RLB_INTEGER),
-	FIELD(group, RLB_INTEGER),        FIELD(mode, RLB_INTEGER),
-	FIELD(is_readonly, RLB_FLAG),     FIELD(is_clustered, RLB_FLAG),
-	FIELD(huge_pages, RLB_FLAG),
+	FIELD(changes, RLB_INTEGER),      FIELD(buffer_ns, RLB_NS),
+	FIELD(created_ns, RLB_NS),        FIELD(generation, RLB_INTEGER),
+	FIELD(heartbeat_ns, RLB_NS),      FIELD(sweeper, RLB_INTEGER),
+	FIELD(owner, RLB_INTEGER),        FIELD(group, RLB_INTEGER),
+	FIELD(mode, RLB_INTEGER),         FIELD(is_readonly, RLB_FLAG),
+	FIELD(is_clustered, RLB_FLAG),    FIELD(huge_pages, RLB_FLAG),
 };
 
 static struct rlb_value

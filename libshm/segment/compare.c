@@ -90,6 +90,7 @@ rl_info_options(const struct rl_info *info, struct rl_options *options)
 		.cells = info->cells,
 		.reserves = info->reserves,
 		.events = info->events > 0 ? info->events : RL_EVENTS_NONE,
+		.changes = info->changes,
 		.mode = info->mode,
 		.group = info->group,
 		.flags = (info->huge_pages ? RL_OPEN_HUGE_PAGES : 0U) |
@@ -156,6 +157,7 @@ rl_segment_info(const struct rl_segment *s, struct rl_info *info)
 		.cells = s->geometry.cells,
 		.reserves = s->geometry.reserves,
 		.events = s->geometry.events,
+		.changes = s->geometry.changes,
 		.events_told = s->geometry.events > 0 ? rl_atomic_load(&s->events->next) : 0,
 		.ring_asked = ring_asked(s),
 		.is_clustered = s->geometry.clustered != 0,

@@ -115,7 +115,7 @@ rl_change_ring(const struct rl_segment *s)
 	struct rl_event_entry *end =
 		(struct rl_event_entry *)(void *)(s->events + 1) + s->geometry.events;
 
-	return (struct rl_event_ring){(struct rl_events_head *)(void *)end, RL_CHANGES};
+	return (struct rl_event_ring){(struct rl_events_head *)(void *)end, s->geometry.changes};
 }
 
 /* Behind both. */

@@ -39,7 +39,7 @@ events_bytes(const struct rl_geometry *g)
 	if (g->events == 0)
 		return 0;
 	return 2 * sizeof(struct rl_events_head) +
-	       ((uint64_t)g->events + RL_CHANGES) * sizeof(struct rl_event_entry) +
+	       ((uint64_t)g->events + g->changes) * sizeof(struct rl_event_entry) +
 	       RL_BANNED_TOLD * sizeof(uint64_t);
 }
 
@@ -115,7 +115,7 @@ rl_geometry_is_valid(const struct rl_geometry *g)
 	       within(g->stripes, 1, RL_STRIPES_MAX) && g->on_full <= RL_FULL_ALLOW &&
 	       has_valid_overflow(g) && g->huge_pages <= 1 &&
 	       within(g->holders, 1, RL_HOLDERS_MAX) && g->events <= RL_EVENTS_MAX &&
-	       g->buffer_ns <= RL_BUFFER_MAX;
+	       within(g->changes, 1, RL_CHANGES_MAX) && g->buffer_ns <= RL_BUFFER_MAX;
 }
 
 static uint32_t
@@ -189,6 +189,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 	uint32_t overrides = or_default(o->overrides, RL_OVERRIDES_DEFAULT);
 	uint32_t bans = or_default(o->bans, RL_BANS_DEFAULT);
 	uint32_t events = or_default(o->events, RL_EVENTS_DEFAULT);
+	uint32_t changes = or_default(o->changes, RL_CHANGES_DEFAULT);
 
 	if (key_bytes == RL_KEY_BYTES_NONE)
 		key_bytes = 0;
@@ -196,7 +197,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		events = 0;
 	if (keys > RL_KEYS_MAX || key_bytes > RL_KEY_MAX || rules > RL_RULES_MAX ||
 	    overrides > RL_OVERRIDES_MAX || bans > RL_BANS_MAX || events > RL_EVENTS_MAX ||
-	    !RL_IS_RESERVED(o->reserved))
+	    changes > RL_CHANGES_MAX || !RL_IS_RESERVED(o->reserved))
 		return -EINVAL;
 	*g = (struct rl_geometry){
 		.clustered = (o->flags & RL_OPEN_CLUSTER) != 0,
@@ -211,6 +212,7 @@ rl_geometry_from(const struct rl_options *o, struct rl_geometry *g)
 		.huge_pages = (o->flags & RL_OPEN_HUGE_PAGES) != 0,
 		.holders = or_default(o->holders, RL_HOLDERS_DEFAULT),
 		.events = events,
+		.changes = (uint16_t)changes,
 		.buffer_ns = o->buffer_ns > 0 ? o->buffer_ns : RL_BUFFER_DEFAULT,
 	};
 	g->record_bytes = rl_record_head(g) + (key_bytes + 7) / 8 * 8;

@@ -32,7 +32,7 @@
 #include "shared/layout_slot.h"
 
 #define RL_LAYOUT_VERSION 3
-#define RL_LAYOUT_REVISION 15 /* what bits of equal places mean, until the version is released */
+#define RL_LAYOUT_REVISION 16 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_HEADER_BYTES 4096
@@ -55,8 +55,9 @@ struct rl_geometry {
 	uint32_t ban_slots;
 	uint32_t stripes;
 	uint32_t on_full;
-	uint16_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
-	uint16_t clustered;  /* 1: limits of it may be of a cluster */
+	uint8_t huge_pages; /* 1: asked for, and each process maps so that they can be had */
+	uint8_t clustered;  /* 1: limits of it may be of a cluster */
+	uint16_t changes;   /* entries of the ring of changes, which is there if events are */
 	uint32_t holders;
 	uint32_t reserves; /* sets of overflow counters; 0: keys without a slot are not counted */
 	uint32_t cells;    /* in each, a power of two; 0 with them */

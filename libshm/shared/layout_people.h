@@ -57,11 +57,10 @@ struct rl_history_row {
  *	by      one in how many:32 | author:32, lowest first
  *	detail  the first bytes of a key, or what else the kind says: event.h
  *
- * Behind it a second ring, of changes alone, which nothing else overwrites; of the words `reported`
- * of its line the first counts those of a minute. Then the words that say of which banned keys was
- * told, in which minute: hash:32 | minute:32.
+ * Behind it a second ring, of `changes` alone, which nothing else overwrites; of the words
+ * `reported` of its line the first counts those of a minute. Then the words that say of which
+ * banned keys was told, in which minute: hash:32 | minute:32.
  */
-#define RL_CHANGES 1024     /* entries of the ring of changes */
 #define RL_BANNED_TOLD 1024 /* words, of keys that were told to be banned */
 struct rl_events_head {
 	uint64_t next;        /* how many were begun */

@@ -78,12 +78,15 @@ json_read_count32(const json_t *object, const char *name, uint32_t most, uint32_
 	return true;
 }
 
+/* One that the dumping version did not have is as if nobody had asked. */
 static bool
 read_option(const json_t *size, const struct rl_field *field, struct rl_options *o)
 {
 	const char *word = json_string_value(json_object_get(size, field->name));
 	uint64_t number;
 
+	if (!json_object_get(size, field->name))
+		return true;
 	if (field->words ? !word || rl_field_number(field, word, strlen(word), &number) < 0
 	                 : !json_read_count(size, field->name, INT64_MAX, &number))
 		return false;

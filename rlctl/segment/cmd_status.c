@@ -246,8 +246,9 @@ print_segment(const struct status *status)
 	printf("limits     %" PRIu32 " of %" PRIu32 "\n", info->limits_used, info->limits);
 	printf("overrides  %" PRIu64 " of %" PRIu32 "\n", info->overrides_used, info->overrides);
 	printf("bans       %" PRIu64 ", room for at least %" PRIu32 "\n", status->bans, info->bans);
-	printf("events     %" PRIu64 " told, the newest %" PRIu32 " kept\n", info->events_told,
-	       info->events);
+	printf("events     %" PRIu64 " told, the newest %" PRIu32 " kept, and %" PRIu32
+	       " changes\n",
+	       info->events_told, info->events, info->changes);
 	printf("holders    %" PRIu32 " of %" PRIu32 "\n", info->holders_used, info->holders);
 	print_sweeper(status);
 	print_lease(&status->lease);
@@ -377,6 +378,7 @@ json_segment(const struct status *status)
 	json_put(object, "bans", json_count(status->bans));
 	json_put(object, "bans_room", json_count(info->bans));
 	json_put(object, "events", json_count(info->events));
+	json_put(object, "changes", json_count(info->changes));
 	json_put(object, "events_told", json_count(info->events_told & INT64_MAX));
 	json_put(object, "holders", json_count(info->holders_used));
 	json_put(object, "holders_room", json_count(info->holders));

@@ -495,7 +495,7 @@ set_prefix(cmd_parms *cmd, void *to, const char *v4, const char *v6)
 const command_rec directives[] = {
 	AP_INIT_TAKE_ARGV("RLSegment", set_segment, NULL, RSRC_CONF,
                           "NAME [keys=N] [ring=N] [key_bytes=N] [rules=N] [overrides=N] [bans=N] "
-                          "[holders=N] [cells=N] [reserves=N] [events=N] "
+                          "[holders=N] [cells=N] [reserves=N] [events=N] [changes=N] "
                           "[buffer=DURATION] [on_full=reserve|deny|allow] [mode=OCTAL] "
                           "[group=NAME|off] "
                           "[existing] [huge_pages] [populate]: the segment that counts"),

@@ -19,6 +19,7 @@ static const struct {
 	{"holders", offsetof(struct rl_options, holders), RL_HOLDERS_MAX},
 	{"cells", offsetof(struct rl_options, cells), RL_CELLS_MAX},
 	{"reserves", offsetof(struct rl_options, reserves), RL_RESERVES_MAX},
+	{"changes", offsetof(struct rl_options, changes), RL_CHANGES_MAX},
 };
 
 static ngx_int_t

@@ -12,12 +12,12 @@ WORD = struct.Struct("<Q")
 def areas(file):
     """Where the rules, the table and the rings begin; ring entries and buckets."""
     file.seek(32)
-    (buckets, ring, _, rules, limits, overrides, bans, stripes, _, _, holders, _, _,
-     events) = struct.unpack("<14I", file.read(56))
+    (buckets, ring, _, rules, limits, overrides, bans, stripes, _, _, changes, holders, _, _,
+     events) = struct.unpack("<9I2H4I", file.read(56))
     at, starts = 4096, []
     filters = 64 + 2 * 8 * sum(slots // 14 + 1 for slots in (bans, overrides))
     for size in (rules * 256, limits * 128, 2 * overrides * 16, bans * 16, filters, holders * 16,
-                 stripes * rules * 256, stripes * limits * 16, rules * 3840, events and 64 + 64 * events + 64 + 64 * 1024 + 64 * 128, buckets * 192):
+                 stripes * rules * 256, stripes * limits * 16, rules * 3840, events and 64 + 64 * events + 64 + 64 * changes + 64 * 128, buckets * 192):
         starts.append(at)
         at = -(-(at + size) // 4096) * 4096
     return starts[0], starts[-1], at, ring, buckets

@@ -212,6 +212,17 @@ usage() {
 	[ "$(grep -c "^rlctl: $file:" <<<"$stderr")" -eq 5 ]
 }
 
+@test "restore: a dump of before an option was there is read; one whose size is wrong is not" {
+	fill login 50 $month_ms 1 alice=3
+	on dump "$file"
+	jq -c 'del(.size.changes)' "$file" >"$file.before"
+	jq -c 'if .size then .size.changes = "many" else . end' "$file" >"$file.wrong"
+	on restore "$file.before" --dry-run
+	exits 0
+	on restore "$file.wrong" --dry-run
+	exits 2
+}
+
 @test "bans and exemptions are dumped and restored, unless they are over" {
 	fill login 50 $month_ms 1 x=1
 	on ban 'user:*' --for 2h

@@ -3,6 +3,8 @@
 
 load common
 
+: "${RLD:=$(dirname "$RLCTL")/rld}"
+
 month_ms=2592000000
 
 setup() {
@@ -87,6 +89,27 @@ teardown() {
 	output=$(grep -F tmp: <<<"$output" | head -1)
 	conforms log
 	says '"match":"prefix"'
+}
+
+@test "log --changes: as many are kept as the configuration asks for, and status tells it" {
+	cat >"$BATS_TEST_TMPDIR/rl.json" <<-END
+		{"segment": {"name": "$segment", "keys": 100, "changes": 3}, "rules": {"login": {"limit": "5/min"}}}
+	END
+	"$RLD" --config "$BATS_TEST_TMPDIR/rl.json" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+	until grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log"; do sleep 0.05; done
+	kill $!
+	for i in 1 2 3 4 5; do
+		on ban "10.0.0.$i" --for 1h
+	done
+	on log --changes
+	[ "$(grep -o '10[.]0[.]0[.][0-9]' <<<"$output" | xargs)" = '10.0.0.3 10.0.0.4 10.0.0.5' ]
+	on status
+	says ' told, the newest 4096 kept, and 3 changes'
+	on status --json
+	conforms status
+	[ "$(jq .segment.changes <<<"$output")" = 3 ]
+	RL_CONFIG=$BATS_TEST_TMPDIR/rl.json on config diff
+	exits 0
 }
 
 @test "log: no key steers a terminal" {

@@ -144,6 +144,33 @@ spans() {
 	size "$before/rlctl" | diff "$BATS_TEST_TMPDIR/size" -
 }
 
+@test "upgrade: limits that keys have for a time go on, with their ends and reasons" {
+	old_fill login 3 $month_ms 0 alice=3 bob=3
+	old_fill api 5,9 "$month_ms,3600000" 0,0 carol=5
+	old override login alice 8 --for 2h --reason 'ticket 12'
+	old override api carol 7 --limit 1 --until 2099-01-01
+	old overrides --output tsv
+	before_tsv=$output
+	upgrade --json
+	exits 0
+	has restored=6 failed=0 expired=0
+	[ "$("$RLCTL" -s "$segment" overrides --output tsv)" = "$before_tsv" ]
+	for i in 1 2 3 4 5; do
+		on check login alice
+		exits 0
+	done
+	on check login alice
+	exits 1
+	on check login bob
+	exits 1
+	on override login alice none
+	exits 0
+	on check api carol --cost 2
+	exits 0
+	on check api carol
+	exits 1
+}
+
 @test "upgrade: limits of a cluster are as they were, with what this host counts" {
 	export FILL_CLUSTER=1
 	old_fill window 50 $month_ms 4h alice=30

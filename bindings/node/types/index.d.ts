@@ -22,6 +22,8 @@ export interface OpenOptions {
   reserves?: number
   /** events to keep for `rlctl log`; false: none */
   events?: number | false
+  /** of these, changes to keep apart for `rlctl log --changes` */
+  changes?: number
   bufferMs?: Time
   /** permission bits, such as 0o660 */
   mode?: number
@@ -189,6 +191,7 @@ export interface SegmentInfo {
   cells: number
   reserves: number
   events: number
+  changes: number
   bufferMs: number
   createdMs: number
   owner: number

@@ -252,7 +252,7 @@ C<decode('UTF-8', $bytes)> and C<$bytes> are one key, as in all languages. One a
 
 Opens the segment, C<default> without a name; makes it if it is not there. Open it before the workers fork or in each of
 them: both count together. Options are those of rl_open(3): C<keys>, C<ring> (64), C<key_bytes>, C<rules>, C<overrides>,
-C<bans>, C<holders>, C<cells>, C<reserves>, C<events>, C<mode>, C<on_full> (C<reserve>, C<deny>, C<allow>),
+C<bans>, C<holders>, C<cells>, C<reserves>, C<events>, C<changes>, C<mode>, C<on_full> (C<reserve>, C<deny>, C<allow>),
 C<buffer>, C<group>; and true or false: C<readonly>, C<existing>, C<any_owner>, C<huge_pages>, C<populate>, C<at_least>,
 and C<private>: memory of this process alone.
 

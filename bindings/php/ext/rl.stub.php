@@ -61,7 +61,7 @@ namespace Rl {
          * Open, and create if it is not there.
          *
          * @phpstan-param array<string, mixed> $options keys, ring, key_bytes, rules, overrides, bans, holders, on_full,
-         *     cells, reserves, events, buffer, mode, group, readonly, existing, at_least, any_owner, huge_pages, populate: as rl_open(3) has them;
+         *     cells, reserves, events, changes, buffer, mode, group, readonly, existing, at_least, any_owner, huge_pages, populate: as rl_open(3) has them;
          *     on_error: "throw" (the default), "allow" or "deny" what cannot be decided
          */
         public function __construct(?string $name = null, array $options = []) {}

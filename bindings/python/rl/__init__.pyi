@@ -49,6 +49,7 @@ class Segment:
         cells: int = 0,
         reserves: int = 0,
         events: int | None = 0,
+        changes: int = 0,
         on_full: Literal["reserve", "deny", "allow"] = "reserve",
         buffer: float | datetime.timedelta = 0,
         mode: int = 0,

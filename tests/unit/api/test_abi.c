@@ -45,7 +45,8 @@ static const struct place places[] = {
 	AT(rl_options, cells, 52),
 	AT(rl_options, reserves, 56),
 	AT(rl_options, events, 60),
-	AT(rl_options, reserved, 64),
+	AT(rl_options, changes, 64),
+	AT(rl_options, reserved, 72),
 	SIZE(rl_limit, 88),
 	AT(rl_limit, algorithm, 0),
 	AT(rl_limit, capacity, 4),
@@ -151,7 +152,8 @@ static const struct place places[] = {
 	AT(rl_info, is_clustered, 176),
 	AT(rl_info, slots_before, 184),
 	AT(rl_info, table, 192),
-	AT(rl_info, reserved, 200),
+	AT(rl_info, changes, 200),
+	AT(rl_info, reserved, 208),
 	SIZE(rl_rule_info, 808),
 	AT(rl_rule_info, name, 0),
 	AT(rl_rule_info, source, 64),
@@ -268,7 +270,7 @@ test_what_is_not_known_yet(void **state)
 	struct rl *rl = test_private(10), *other;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 2; i++) {
 		struct rl_options o = {.keys = 10};
 		struct rl_place place;
 

@@ -530,6 +530,36 @@ count_of(enum rl_event_kind kind)
 	return count;
 }
 
+/* As many as are asked for, whatever is behind them: the words of banned keys are. */
+static void
+test_so_many_changes_are_kept(void **state)
+{
+	const struct rl_options o = {.keys = 100, .events = 16, .changes = 5};
+	const struct rl_options too_many = {.changes = RL_CHANGES_MAX + 1};
+	const struct rl_pattern p = {RL_MATCH_PREFIX, "user:", 5};
+	struct rl_info info;
+	struct rl *rl;
+	int rule;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&too_many, &rl), -EINVAL);
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	rl_info(rl, &info);
+	assert_int_equal(info.changes, 5);
+	rule = test_rule(rl, "r", 1, RL_WINDOW_MAX, 0, false);
+	for (int i = 0; i < 90; i++)
+		assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
+	changes_cursor = (struct rl_events_cursor){0};
+	check(rl, rule, "user:1", T0);
+	assert_int_equal(read_changes(rl), 5);
+	check(rl, rule, "user:1", T0 + 1);
+	assert_int_equal(read_changes(rl), 0);
+	cursor = (struct rl_events_cursor){0};
+	read_events(rl);
+	assert_int_equal(count_of(RL_EVENT_BANNED), 1);
+	rl_close(rl);
+}
+
 static void
 test_a_full_table_is_told(void **state)
 {
@@ -865,6 +895,7 @@ main(void)
 		cmocka_unit_test(test_bans_that_hit_are_told),
 		cmocka_unit_test(test_a_banned_key_is_told_once_a_minute),
 		cmocka_unit_test(test_changes_are_kept_apart),
+		cmocka_unit_test(test_so_many_changes_are_kept),
 		cmocka_unit_test(test_a_full_table_is_told),
 		cmocka_unit_test(test_without_events_nothing_is_told),
 		cmocka_unit_test(test_a_reading_has_an_end),

@@ -106,8 +106,8 @@ test_a_segment_like_another(void **state)
 	(void)state;
 	expect_same(ASKED(.flags = RL_OPEN_HUGE_PAGES | RL_OPEN_CLUSTER), true);
 	expect_same(ASKED(.keys = 5000, .ring = 7, .key_bytes = 24, .rules = 3, .overrides = 9,
-	                  .bans = 11, .holders = 13, .events = 128, .cells = 64, .reserves = 5,
-	                  .buffer_ns = 3 * RL_SECOND, .flags = RL_OPEN_HUGE_PAGES),
+	                  .bans = 11, .holders = 13, .events = 128, .changes = 7, .cells = 64,
+	                  .reserves = 5, .buffer_ns = 3 * RL_SECOND, .flags = RL_OPEN_HUGE_PAGES),
 	            true);
 	expect_same(ASKED(.on_full = RL_FULL_DENY, .key_bytes = RL_KEY_BYTES_NONE,
 	                  .events = RL_EVENTS_NONE),
