@@ -24,4 +24,13 @@ function undecided (code, what) {
   return error
 }
 
-module.exports = { describe, codeOf, undecided }
+// What limiter.spend() throws for a request that is not allowed; its result says why.
+class Denied extends Error {
+  constructor (name, result) {
+    super(`${name}: ${result.verdict}`)
+    this.name = 'Denied'
+    this.result = result
+  }
+}
+
+module.exports = { describe, codeOf, undecided, Denied }

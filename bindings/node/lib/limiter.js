@@ -3,7 +3,7 @@
 
 const { native, answer, newAnswer, out, EPOCH, VERDICT_LOOK } = require('./native.js')
 const { Result, KeptResult, addNanoseconds, newTicket } = require('./result.js')
-const { describe } = require('./errors.js')
+const { describe, undecided, Denied } = require('./errors.js')
 const { waited } = require('./wait.js')
 
 const { check: nativeCheck } = native // the hot one
@@ -67,6 +67,19 @@ class Limiter {
   // Take units in flight; give them back by release() of the answer. rl_release(3)
   acquire (key, cost = 1, options = {}) {
     return this.#checkItem(key, cost, { ...options, keep: true })
+  }
+
+  // Charge what a request will cost by an estimate, and call what settles it: a promise of what that returns. Who is not
+  // allowed is a Denied. What is not settled stays, also after an exception; units in flight come back at the end.
+  async spend (key, estimate, call, options = {}) {
+    const spent = this.acquire(key, estimate, options)
+    if (spent.verdict === 'undecided') throw undecided(spent.error, this.name)
+    if (!spent.allowed) throw new Denied(this.name, spent)
+    try {
+      return await call(spent)
+    } finally {
+      spent.release()
+    }
   }
 
   // The answer, and in `limits` one of each limit that counts the key. rl_check_limits(3)

@@ -54,6 +54,20 @@ class KeptResult extends Result {
     return this.#isOfSegment() ? native.settle(this.#limiter.number(), this.#ticket, actual, now) : 0
   }
 
+  // Yield what is iterated, and settle to the sum of count(chunk) of what was taken, however that ends: also if the client is
+  // gone, and pipeline() ends it.
+  async * stream (chunks, count) {
+    let spent = 0
+    try {
+      for await (const chunk of chunks) {
+        spent += count(chunk)
+        yield chunk
+      }
+    } finally {
+      this.settle(spent)
+    }
+  }
+
   // Give back units in flight. 1 given back, 0 there was nothing. rl_release(3)
   release () {
     return this.#isOfSegment() ? native.release(this.#limiter.number(), this.#ticket) : 0

@@ -63,6 +63,16 @@ async function get (port, path = '/', headers = {}) {
   return { status: response.statusCode, headers: response.headers, body }
 }
 
+// Asks, and is gone when some of the answer is there.
+async function hangUp (port, path) {
+  const request = http.get({ port, path, agent: false, host: '127.0.0.1' })
+  const [response] = await once(request, 'response')
+  await once(response, 'data')
+  request.on('error', () => {})
+  response.on('error', () => {})
+  request.destroy()
+}
+
 // So many requests, `at` at a time, and how often each status came. One whose connection was cut is 0. Each may have
 // header fields of its own.
 async function storm (port, count, at = 8, path = '/', headersOf = () => ({})) {
@@ -92,4 +102,4 @@ async function until (condition, what, ms = 60_000) {
   }
 }
 
-module.exports = { rl, segmentName, newSegment, pathOf, rlctl, rlctlJson, MovedClock, get, storm, listen, until }
+module.exports = { rl, segmentName, newSegment, pathOf, rlctl, rlctlJson, MovedClock, get, hangUp, storm, listen, until }

@@ -100,8 +100,15 @@ export interface KeptResult extends Result {
   refund (now?: Time, options?: { holds?: boolean }): number
   /** what the request has cost: 1 something that counts has changed, 0 nothing has; once */
   settle (actual: number, now?: Time): number
+  /** yields what is iterated, and settles to the sum of `count` of what was taken, however it ends */
+  stream<T> (chunks: Iterable<T> | AsyncIterable<T>, count: (chunk: T) => number): AsyncGenerator<T, void, undefined>
   /** units in flight: 1 given back, 0 there was nothing */
   release (): number
+}
+
+/** what spend() throws for a request that is not allowed */
+export class Denied extends Error {
+  readonly result: Result
 }
 
 export type Pattern = Key | { key: Key } | { prefix: Key } | { network: string }
@@ -129,6 +136,8 @@ export class Limiter {
   reserve (key: Key, cost: number | undefined, maxWaitMs: Time, options: RequestOptions & { keep: true }): KeptResult
   reserve (key: Key, cost?: number, maxWaitMs?: Time, options?: RequestOptions): Result
   acquire (key: Key, cost?: number, options?: RequestOptions): KeptResult
+  /** charges an estimate, which the call settles; throws Denied */
+  spend<T> (key: Key, estimate: number, call: (spent: KeptResult) => T | Promise<T>, options?: RequestOptions): Promise<T>
   checkLimits (key: Key, cost?: number, options?: RequestOptions): Result & { limits: Result[] }
   refund (key: Key, cost?: number, options?: RequestOptions): number
   reset (key: Key): boolean

@@ -133,6 +133,40 @@ test('what was charged comes back, by the answer and by key', () => {
   segment.close()
 })
 
+test('what is spent around a call is what the call says', async () => {
+  const segment = newSegment()
+  const llm = segment.define('llm', [{ capacity: 100, windowMs: 3_600_000 }, { algorithm: 'in_flight', capacity: 1, counts: 'requests' }])
+  const used = () => llm.checkLimits('a', 0).limits.map((limit) => limit.used)
+  assert.equal(await llm.spend('a', 40, async (spent) => {
+    assert.deepEqual(used(), [40, 1])
+    await assert.rejects(llm.spend('a', 1, assert.fail), (error) => error instanceof rl.Denied && error.result.limit === 1)
+    spent.settle(10)
+    return 'said'
+  }), 'said')
+  assert.deepEqual(used(), [10, 0])
+  await assert.rejects(llm.spend('a', 20, () => { throw new RangeError('thrown') }), RangeError)
+  assert.deepEqual(used(), [30, 0])
+  segment.close()
+})
+
+test('a stream costs what was taken of it', async () => {
+  const segment = newSegment()
+  const tokens = segment.define('tokens', '100/hour')
+  const words = ['one', 'three', 'five']
+  const length = (word) => word.length
+  const taken = []
+  await tokens.spend('a', 40, async (spent) => { for await (const word of spent.stream(words, length)) taken.push(word) })
+  assert.deepEqual([taken, tokens.peek('a').used], [words, 12])
+  let isClosed = false
+  async function * source () { try { yield * words } finally { isClosed = true } }
+  await tokens.spend('b', 40, async (spent) => { for await (const word of spent.stream(source(), length)) if (word === 'three') break })
+  assert.deepEqual([tokens.peek('b').used, isClosed], [8, true])
+  const fails = (spent) => spent.stream(words, (word) => { if (word === 'three') throw new RangeError('thrown'); return 1 })
+  await assert.rejects(tokens.spend('c', 40, async (spent) => { for await (const word of fails(spent)) taken.push(word) }), RangeError)
+  assert.equal(tokens.peek('c').used, 1)
+  segment.close()
+})
+
 test('what a request has cost is said once', () => {
   const segment = newSegment()
   const limiter = segment.define('tokens', { capacity: 100, windowMs: 3_600_000 })

@@ -8,9 +8,17 @@ const { fork } = require('node:child_process')
 const { once } = require('node:events')
 const path = require('node:path')
 const { Worker } = require('node:worker_threads')
-const { rl, segmentName, storm, get, until } = require('../support.js')
+const { rl, segmentName, storm, get, hangUp, until, rlctlJson } = require('../support.js')
 
 const program = (name) => path.join(__dirname, '..', 'programs', name)
+
+// The primary of four workers, and their port.
+async function startLimited (name) {
+  const primary = fork(program('limited.js'), [name], { stdio: 'inherit' })
+  let last
+  while (last?.listening !== 4) [last] = await once(primary, 'message')
+  return [primary, last.port]
+}
 
 const add = (a, b) => {
   for (const [status, count] of b) a.set(status, (a.get(status) ?? 0) + count)
@@ -40,6 +48,37 @@ test('four workers of a cluster admit exactly 100 of 400, over a kill -9 and a r
     assert.equal(statuses.get(200), 100)
     assert.equal(statuses.get(429), 300)
     assert.equal((await get(port)).status, 429)
+  } finally {
+    primary.kill()
+    await once(primary, 'exit')
+  }
+})
+
+test('what is used is what it has cost, over a kill -9, an exception and a client that hangs up', async () => {
+  const name = segmentName()
+  const [primary, port] = await startLimited(name)
+  const segment = rl.open(name)
+  const parts = segment.counters('parts')
+  const used = () => rlctlJson('--segment', name, 'get', 'tokens', 'everybody').limits[0].counted.used
+  const becomes = (count) => until(() => used() === count(), `what counts: ${used()}`)
+  try {
+    for (let i = 0; i < 10; i++) {
+      for (const [path, status] of [['less', 200], ['more', 200], ['unknown', 200], ['thrown', 500]]) {
+        assert.equal((await get(port, `/spend/${path}`)).status, status)
+      }
+    }
+    await becomes(() => 10 * (15 + 100 + 40 + 40))
+    await assert.rejects(get(port, '/spend/killed'))
+    await becomes(() => 1990)
+    await hangUp(port, '/spend/endless')
+    await becomes(() => 1990 + parts.get('all').value)
+    assert.ok(parts.get('all').value > 1)
+    const held = []
+    const holds = () => held.push(segment.limiter('tokens').acquire('everybody', 0)) && held.at(-1).allowed
+    for (let i = 0; i < 2; i++) await until(holds, 'what the killed one held')
+    held.forEach((one) => one.release())
+    while (used() < 3000) assert.equal((await get(port, '/spend/more')).status, 200)
+    assert.equal((await get(port, '/spend/more')).status, 429)
   } finally {
     primary.kill()
     await once(primary, 'exit')

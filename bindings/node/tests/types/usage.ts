@@ -17,6 +17,8 @@ const result: Result = login.check(Buffer.from('alice'), 2, { now: 1n, capacity:
 const kept: KeptResult = login.check('alice', 1, { keep: true })
 const given: number = kept.refund() + login.acquire(5n).release()
 login.checkAsync('alice', 1, { signal: AbortSignal.timeout(5) }).then((asked) => asked.allowed)
+login.spend('alice', 800, async (spent) => spent.settle(7)).then((done) => done.toFixed())
+login.spend('alice', 800, ({ stream }) => stream(['a', 'b'], (text) => text.length).next())
 const wait: number = result.retryAfterMs
 const field: string | undefined = http.retryAfter(result)
 const rate: bigint = parseRate('5/min').windowNs
