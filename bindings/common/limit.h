@@ -10,6 +10,8 @@
 
 #include "values.h"
 
+#pragma GCC visibility push(hidden)
+
 struct rlb_limit {
 	struct rl_limit limit;
 	uint64_t given;   /* a bit for each field of the list that was set */
@@ -28,5 +30,7 @@ int rlb_limit_finish(struct rlb_limit *l, uint32_t ring, char text[RLB_TEXT_SIZE
 
 /* The number of sub-buckets of a window that nothing is said of. */
 uint32_t rlb_granularity(uint64_t window_ns, uint32_t ring);
+
+#pragma GCC visibility pop
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define NAME_SIZE 64
+#define OWNER_BITS 0600U
 #define FORMER "%s: \"%s\" is gone, taken as \"%s\", and refused by the next release"
 
 const struct rl_options rlb_options = {.ring = RLB_RING};
@@ -48,6 +49,12 @@ judge(const struct rl_field *field, const struct rl_options *o, char text[RLB_TE
 {
 	uint64_t number = rl_field_get(field, o);
 
+	if (field->marks & RL_FIELD_POWER && number & (number - 1))
+		return refuse(text, field->word, "expected a power of two");
+	if (field->offset == offsetof(struct rl_options, mode) && number > 0 &&
+	    (number & OWNER_BITS) != OWNER_BITS)
+		return refuse(text, field->word,
+		              "expected permission bits such as 0660, with 6 for the owner");
 	if (number <= field->most || (field->none > 0 && number == field->none))
 		return 0;
 	snprintf(text, RLB_TEXT_SIZE, "%s: %llu; 0 to %llu is allowed", field->word,
@@ -79,10 +86,23 @@ rlb_option_set(struct rl_options *o, const char *name, size_t len, const struct 
 		         field->words[field->usual]);
 		return 1;
 	}
-	if (o->ring == 0)
+	if (field->offset == offsetof(struct rl_options, ring) && o->ring == 0)
 		o->ring = RLB_RING;
 	if (field->offset == offsetof(struct rl_options, group))
 		o->flags |= RL_OPEN_GROUP;
+	return 0;
+}
+
+int
+rlb_options_check(const struct rl_options *o, char text[RLB_TEXT_SIZE])
+{
+	const struct rl_field *field;
+
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
+		if (field->marks & RL_FIELD_RESERVE && rl_field_get(field, o) > 0 &&
+		    o->on_full != RL_FULL_RESERVE)
+			return refuse(text, field->word,
+			              "only a segment with on_full reserve has any");
 	return 0;
 }
 

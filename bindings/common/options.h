@@ -8,6 +8,8 @@
 
 #include "values.h"
 
+#pragma GCC visibility push(hidden)
+
 /* The ring of a new segment where nothing is said of it: any window has room in it. */
 #define RLB_RING RL_GRANULARITY_MAX
 
@@ -21,10 +23,15 @@ extern const struct rl_options rlb_options; /* those of a language that says not
 int rlb_option_set(struct rl_options *o, const char *name, size_t len,
                    const struct rlb_value *value, char text[RLB_TEXT_SIZE]);
 
+/* Of fields that are right each by itself: 0; -EINVAL: `text` says which goes with no other. */
+int rlb_options_check(const struct rl_options *o, char text[RLB_TEXT_SIZE]);
+
 /*
  * What rl_open() does not say of RL_ELESS: what is less than was asked for. 1, or 0: that is no
  * longer so.
  */
 int rlb_open_less(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE]);
+
+#pragma GCC visibility pop
 
 #endif

@@ -125,11 +125,10 @@ rlb_duration(const char *text, size_t len, uint64_t *ns)
 	return 0;
 }
 
-/* "5min", "hour"; or a duration. */
-static int
-read_period(struct rest r, uint64_t *ns)
+int
+rlb_period(const char *text, size_t len, uint64_t *ns)
 {
-	struct rest start = r;
+	struct rest r = {text, text + len};
 	const struct word *period;
 	uint64_t count = 1;
 
@@ -138,7 +137,7 @@ read_period(struct rest r, uint64_t *ns)
 	period = read_word(&r, periods);
 	if (period && r.at == r.end)
 		return __builtin_mul_overflow(count, period->ns, ns) ? -EINVAL : 0;
-	return rlb_duration(start.at, (size_t)(start.end - start.at), ns);
+	return rlb_duration(text, len, ns);
 }
 
 int
@@ -150,8 +149,9 @@ rlb_rate(const char *text, size_t len, uint32_t *capacity, uint64_t *window_ns)
 	if (read_number(&r, &number) < 0 || r.at == r.end || *r.at != '/')
 		return -EINVAL;
 	r.at++;
-	if (number == 0 || number > RL_CAPACITY_MAX || read_period(r, window_ns) < 0 ||
-	    *window_ns < RL_WINDOW_MIN || *window_ns > RL_WINDOW_MAX)
+	if (number == 0 || number > RL_CAPACITY_MAX ||
+	    rlb_period(r.at, (size_t)(r.end - r.at), window_ns) < 0 || *window_ns < RL_WINDOW_MIN ||
+	    *window_ns > RL_WINDOW_MAX)
 		return -EINVAL;
 	*capacity = (uint32_t)number;
 	return 0;

@@ -10,6 +10,8 @@
 
 #include <rl_fields.h>
 
+#pragma GCC visibility push(hidden)
+
 #define RLB_TEXT_SIZE 256
 
 enum rlb_kind {
@@ -48,5 +50,7 @@ void rlb_fields_show(enum rl_structure of, const void *from, rlb_show *show, voi
 
 /* Show one. */
 void rlb_field_show(const struct rl_field *field, const void *from, rlb_show *show, void *to);
+
+#pragma GCC visibility pop
 
 #endif

@@ -97,8 +97,8 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
-	unit/bindings/test_dictionaries) # of what bindings have in common
-		for object in values limit options text; do
+	unit/bindings/test_dictionaries | unit/bindings/test_directive) # of what bindings and servers have in common
+		for object in directive values limit options text; do
 			[[ $file == "bindings/common/$object.c" ]] || objects+=("build/o/bindings/common/$object.o")
 		done
 		;;
