@@ -14,6 +14,7 @@ NGINX_FLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra 
 NGINX_INCS  := $(foreach d,core event event/modules event/quic os/unix http http/v2 http/v3 http/modules stream,-isystem $(NGINX_SRC)/src/$(d)) \
                -isystem $(NGINX_OUT)/objs
 NGINX_SHARED := segment segment_directive rules places report parse directives decide wait answer client text
+NGINX_COMMON := directive limit options text values
 NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem variables)
 NGINX_STREAM := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_stream_rl_,module handler)
 NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
@@ -45,17 +46,22 @@ $(1)/%.o: $(NGINX_DIR)/%.c $(NGINX_OUT)/objs/Makefile
 	$$(call say,CC)
 	$$(Q)$(2) $(NGINX_FLAGS) $(3) $$(CPPFLAGS) -Iinclude $(NGINX_INCS) -c -o $$@ $$<
 
+$(1)/common/%.o: bindings/common/%.c
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$(2) $(NGINX_FLAGS) $(3) $$(CPPFLAGS) -Iinclude -c -o $$@ $$<
+
 $(1)/%_modules.o: $(NGINX_OUT)/objs/Makefile
 	@mkdir -p $$(@D)
 	$$(Q)$(2) $(3) -fPIC $(NGINX_INCS) -c -o $$@ $(NGINX_OUT)/objs/$$*_modules.c
 
 $(1)/ngx_http_rl_module.so: $(NGINX_HTTP:%=$(1)/%.o) $(1)/ngx_http_rl_module_modules.o $(5)/librl.so.1
 $(1)/ngx_stream_rl_module.so: $(NGINX_STREAM:%=$(1)/%.o) $(1)/ngx_stream_rl_module_modules.o $(5)/librl.so.1
-$(1)/ngx_http_rl_module.so $(1)/ngx_stream_rl_module.so:
+$(1)/ngx_http_rl_module.so $(1)/ngx_stream_rl_module.so: $(NGINX_COMMON:%=$(1)/common/%.o)
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -o $$@ $$^
 
--include $$(wildcard $(1)/*.d)
+-include $$(wildcard $(1)/*.d $(1)/common/*.d)
 endef
 
 $(eval $(call NGINX_VARIANT,$(NGINX_OUT),$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),$(RELRO),build))

@@ -21,6 +21,8 @@
 #include <rl_admin.h>
 #include <rl_http.h>
 
+#include "../../bindings/common/directive.h"
+
 /* Both modules are loaded into one process, each with its own copy of what they share. */
 #pragma GCC visibility push(hidden)
 
@@ -54,6 +56,7 @@ struct ngx_rl_rule {
 	ngx_str_t name; /* with a NUL behind it */
 	enum ngx_rl_kind kind;
 	enum ngx_rl_kind used_as; /* a zone, if rl_limit_req or rl_limit_conn has it, or 0 */
+	struct rlb_limit said[RL_LIMITS_MAX]; /* by rl_rule's words; `limits` once all is read */
 	struct rl_limit limits[RL_LIMITS_MAX];
 	unsigned limit_count;
 	unsigned has_use; /* of a zone: capacity or burst below come from a directive */
@@ -78,7 +81,6 @@ struct ngx_rl_segment {
 	ngx_str_t name; /* empty: not given */
 	struct rl_options options;
 	uint32_t ring;                /* as rl_segment says; 0: it does not */
-	ngx_str_t group;              /* name of a group; empty: not given */
 	size_t zone_bytes;            /* of all zones, which say how many keys there may be */
 	struct ngx_rl_handle *handle; /* NULL: it is not open */
 	int error;                    /* why not */
@@ -230,15 +232,10 @@ ngx_int_t ngx_rl_client_text(const struct ngx_rl_main *main, const ngx_connectio
 /* parse: texts of directives. Each returns NGX_OK or NGX_ERROR. */
 #define NGX_RL_COST_MAX UINT64_C(999999999999999999) /* 18 digits; what has more counts as this */
 ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number);
-ngx_int_t ngx_rl_parse_duration(const ngx_str_t *text, uint64_t *ns);
+/* "5/min", "10r/s": capacity and window. */
 ngx_int_t ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit);
 /* The text behind `name=`, if `word` begins so. */
 int ngx_rl_option(const ngx_str_t *word, const char *name, ngx_str_t *text);
-/* One word of rl_rule behind the rate it belongs to; an error is a sentence in `why`. */
-ngx_int_t ngx_rl_parse_limit_option(const ngx_str_t *word, struct rl_limit *limit,
-                                    const char **why);
-#define NGX_RL_HARD_UNSET (-1)
-void ngx_rl_limit_defaults(struct rl_limit *limit, uint32_t ring);
 
 /* rules: the table of a block, and the same in the segment. */
 struct ngx_rl_rule *ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main,

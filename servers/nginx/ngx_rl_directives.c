@@ -68,39 +68,29 @@ declare(ngx_conf_t *cf, struct ngx_rl_rule *rule, enum ngx_rl_kind kind)
 	return NGX_CONF_OK;
 }
 
-/* A word that begins a limit: a rate, or in_flight=N. NGX_DECLINED: it is neither. */
-static ngx_int_t
-begin_limit(const ngx_str_t *word, struct ngx_rl_rule *rule)
+/* A rate or in_flight=N, or a word behind one; `why` is what is wrong with it. */
+static int
+read_word(struct ngx_rl_rule *rule, const char *word, char why[RLB_TEXT_SIZE])
 {
-	struct rl_limit limit = {.hard = NGX_RL_HARD_UNSET};
-	ngx_str_t text;
-	uint64_t number;
+	struct rlb_limit limit;
+	int begins = rlb_word_begins(word, &limit);
 
-	if (ngx_rl_option(word, "in_flight", &text)) {
-		if (ngx_rl_parse_number(&text, RL_IN_FLIGHT_MAX, &number) != NGX_OK || number == 0)
-			return NGX_ERROR;
-		limit.algorithm = RL_IN_FLIGHT;
-		limit.capacity = (uint32_t)number;
-	} else if (word->data[0] < '0' || word->data[0] > '9') {
-		return NGX_DECLINED;
-	} else if (ngx_rl_parse_rate(word, &limit) != NGX_OK) {
-		return NGX_ERROR;
-	}
-	if (rule->limit_count == RL_LIMITS_MAX)
-		return NGX_ERROR;
-	rule->limits[rule->limit_count++] = limit;
-	return NGX_OK;
+	if (begins == 0 && rule->limit_count > 0)
+		return rlb_word_of_limit(word, &rule->said[rule->limit_count - 1], why);
+	snprintf(why, RLB_TEXT_SIZE,
+	         "a rate such as 5/min is expected first, and no more than 8 of them");
+	if (begins <= 0 || rule->limit_count == RL_LIMITS_MAX)
+		return -EINVAL;
+	rule->said[rule->limit_count++] = limit;
+	return 0;
 }
 
 static char *
 rule_word(ngx_conf_t *cf, struct ngx_rl_rule *rule, const ngx_str_t *word)
 {
-	const char *why = "a rate such as 5/min is expected first, and no more than 8 of them";
-	ngx_int_t rc = begin_limit(word, rule);
+	char why[RLB_TEXT_SIZE];
 
-	if (rc == NGX_DECLINED && rule->limit_count > 0)
-		rc = ngx_rl_parse_limit_option(word, &rule->limits[rule->limit_count - 1], &why);
-	if (rc == NGX_OK)
+	if (read_word(rule, (const char *)word->data, why) == 0)
 		return NGX_CONF_OK;
 	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\": %s", word, why);
 	return NGX_CONF_ERROR;

@@ -53,11 +53,23 @@ complain(ngx_conf_t *cf, const struct ngx_rl_rule *rule, const char *why)
 	return NGX_ERROR;
 }
 
+/* What rl_rule has not said of its limits; a zone has said all. */
+static ngx_int_t
+finish(struct ngx_rl_rule *rule, uint32_t ring, char text[RLB_TEXT_SIZE])
+{
+	for (unsigned i = 0; rule->kind == NGX_RL_RULE && i < rule->limit_count; i++) {
+		if (rlb_limit_finish(&rule->said[i], ring, text) < 0)
+			return NGX_ERROR;
+		rule->limits[i] = rule->said[i].limit;
+	}
+	return NGX_OK;
+}
+
 static ngx_int_t
 check(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_rule *rule)
 {
 	struct rl_rule as_defined;
-	char text[RL_RULE_TEXT_SIZE];
+	char text[RL_RULE_TEXT_SIZE], unfinished[RLB_TEXT_SIZE];
 
 	if (rule->kind == NGX_RL_UNDECLARED)
 		return complain(cf, rule, "there is no rule or zone of this name,");
@@ -68,8 +80,8 @@ check(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_rule *rule)
 		                        : "rl_limit_conn needs a zone of rl_limit_conn_zone,");
 	if (rule->kind == NGX_RL_CONFIGURED)
 		return NGX_OK;
-	for (unsigned i = 0; i < rule->limit_count; i++)
-		ngx_rl_limit_defaults(&rule->limits[i], main->segment.options.ring);
+	if (finish(rule, main->segment.options.ring, unfinished) != NGX_OK)
+		return complain(cf, rule, unfinished);
 	as_defined = definition(rule);
 	if (rl_rule_check(&as_defined, &main->segment.options, text, sizeof text) == 0)
 		return NGX_OK;

@@ -110,7 +110,7 @@ class Errors(Case):
         n.declare = f"rl_segment {n.segment} keys=1 on_full=evict;"
         n.start()
         self.assertEqual(n.statuses("/a?k=x", 3), [200, 200, 429])
-        self.assertIn("on_full=evict is gone, taken as reserve", n.read("stderr"))
+        self.assertIn('on_full: "evict" is gone, taken as "reserve"', n.read("stderr"))
 
     def test_one_rule_that_cannot_be_decided_does_not_switch_off_another(self):
         n = self.nginx("rl_rule r 1/h; rl_rule gone configured;" +

@@ -382,13 +382,14 @@ class Configuration(Case):
                           ("r 5", 'invalid parameter "5"'), ("r 5/fortnight", 'invalid parameter "5/fortnight"'),
                           ("r 0/s", 'invalid parameter "0/s"'), ("r 5/500d", 'invalid parameter "5/500d"'),
                           ("r 999999999999/s", "invalid parameter"), ("r burst=1 5/s", 'invalid parameter "burst=1"'),
-                          ("r 5/s algorithm=magic", "an algorithm of rl(7)"), ("r 5/s hard=yes", '"on" or "off"'),
-                          ("r 5/s granularity=65", "sub-buckets"), ("r 5/s granularity=7ms", "sub-buckets"),
-                          ("r 5/s v4=33", "1 to 32"), ("r 5/s v6=0", "1 to 128"), ("r 5/s mode=soft", '"shadow"'),
-                          ("r 5/s prefetch=5000", "0 to 4095"), ("r 5/s whatever=1", "unknown word"),
-                          ("r in_flight=0", "invalid parameter"), ("r in_flight=3 algorithm=token_bucket", "invalid parameter"),
+                          ("r 5/s algorithm=magic", 'algorithm: expected "sliding_window", '), ("r 5/s hard=yes", "hard: expected on or off"),
+                          ("r 5/s granularity=65", "invalid parameter"), ("r 5/s granularity=7ms", '"r": granularity: its length divides'),
+                          ("r 5/s v4=33", "1 to 32"), ("r 5/s v6=0", "1 to 128"), ("r 5/s mode=soft", 'mode: expected "enforce" or "shadow"'),
+                          ("r 5/s prefetch=5000", "0 to 4095"), ("r 5/s whatever=1", "whatever: unknown word"),
+                          ("r 5/s scope=cluster", "scope: shares of a cluster come from rld(8)"), ("r 5/s window=3s", "window: the rate says it"),
+                          ("r in_flight=0", "invalid parameter"), ("r in_flight=3 algorithm=token_bucket", '"r": limit.window_ns: 0 ns'),
                           ("r 5/s burst=3", '"r": limit.burst: 3'), ("r 5/s algorithm=leaky_bucket burst=1 undelayed=2", '"r": '),
-                          ("bad(name) 5/s", '"bad(name)": '), ("r 5/5ms", '"r": '),
+                          ("bad(name) 5/s", '"bad(name)": '), ("r 5/5ms", 'invalid parameter "5/5ms"'),
                           ("r 1/s 2/s 3/s 4/s 5/s 6/s 7/s 8/s 9/s", "no more than 8"),
                           ("r 5/s v4=24 5/m", '"r": ')):
             self.refuses(f"rl_rule {bad};" + server("rl_limit r;"), said)
@@ -438,12 +439,14 @@ class Configuration(Case):
                           ("a keys=x", "invalid parameter"), ("a mode=999", "invalid parameter"), ("a mode=7", "invalid parameter"),
                           ("a group=no-such-group", 'invalid parameter "group=no-such-group"'), ("a on_full=burn", "invalid parameter"),
                           ("a what", "invalid parameter"), ("a key_bytes=x", "invalid parameter"), ("a ring=9999", "invalid parameter"),
-                          ("a buffer=1", "invalid parameter"), ("a cells=16777217", "invalid parameter"),
-                          ("a reserves=0", "invalid parameter"), ("a events=0", "invalid parameter"), ("a cells=100", "no power of two"),
-                          ("a reserves=2 on_full=deny", "which only a segment with on_full=reserve has"), ("a; rl_segment b", "is duplicate")):
+                          ("a buffer=1", "buffer: expected a duration"), ("a mode=0066", "with 6 for the owner"), ("a cells=16777217", "invalid parameter"),
+                          ("a reserves=0", "invalid parameter"), ("a events=-1", "events: expected a number from 0 to 1048576, or none"),
+                          ("a cells=100", "cells: expected a power of two"), ("a flags=1", "each has a word of its own"), ("a readonly", "unknown word"),
+                          ("a reserves=2 on_full=deny", "reserves: only a segment with on_full reserve has any"), ("a; rl_segment b", "is duplicate")):
             self.refuses("rl_rule r 5/s; server { }", said, declare=f"rl_segment {bad};")
-        self.accepts("rl_rule r 5/s; server { }", declare="rl_segment a keys=10 ring=1 key_bytes=none rules=9 overrides=9 bans=9 "
+        self.accepts("rl_rule r 5/s; server { }", declare="rl_segment a keys=10 ring=8 key_bytes=none rules=9 overrides=9 bans=9 "
                      "holders=9 events=64 on_full=deny buffer=1s mode=0640 group=www-data existing huge_pages populate;")
+        self.accepts("rl_rule r 5/s; server { }", declare="rl_segment a events=0 key_bytes=0 buffer=1h30m;")
         self.refuses("rl_rule r 5/s granularity=64; server { }", '"r": ', declare="rl_segment a ring=8;")
 
 
