@@ -190,8 +190,9 @@ check_rules(apr_pool_t *pool)
 	for (int i = 0; i < server_conf->rules->nelts && !wrong; i++) {
 		struct rule *rule = APR_ARRAY_IDX(server_conf->rules, i, struct rule *);
 
-		complete_limits(rule);
-		wrong = check_rule(pool, rule);
+		wrong = complete_limits(pool, rule);
+		if (!wrong)
+			wrong = check_rule(pool, rule);
 	}
 	for (int i = 0; i < server_conf->limits->nelts && !wrong; i++)
 		wrong = check_place(pool, APR_ARRAY_IDX(server_conf->limits, i, struct limit *));

@@ -16,6 +16,8 @@
 #include <http_config.h>
 #include <rl_admin.h>
 
+#include "../../bindings/common/directive.h"
+
 #pragma GCC visibility push(default)
 extern module AP_MODULE_DECLARE_DATA rl_module;
 #pragma GCC visibility pop
@@ -29,6 +31,7 @@ struct rule {
 	int is_configured;   /* it stands in rl.json alone */
 	int is_box;          /* RLBlock's: it counts nothing, and bans */
 	const char *text;    /* the words of its RLRule */
+	struct rlb_limit said[RL_LIMITS_MAX]; /* by the words; `limits` once all are read */
 	struct rl_limit limits[RL_LIMITS_MAX];
 	size_t limit_count;
 };

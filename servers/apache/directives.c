@@ -15,10 +15,10 @@ place_of(cmd_parms *cmd)
 }
 
 const char *
-bad_word(cmd_parms *cmd, const char *word)
+bad_word(cmd_parms *cmd, const char *word, const char *why)
 {
-	return apr_psprintf(cmd->pool, "%s: bad value or unknown word \"%s\"", cmd->cmd->name,
-	                    word);
+	return apr_psprintf(cmd->pool, "%s: bad value or unknown word \"%s\"%s%s", cmd->cmd->name,
+	                    word, *why ? ": " : "", why);
 }
 
 /* The names that rl_define() takes. */
@@ -86,6 +86,7 @@ set_rule(cmd_parms *cmd, void *section, int argc, char *const argv[])
 	rule->text = said.text;
 	rule->is_configured = said.is_configured;
 	rule->limit_count = said.limit_count;
+	memcpy(rule->said, said.said, sizeof(said.said));
 	memcpy(rule->limits, said.limits, sizeof(said.limits));
 	return NULL;
 }
@@ -137,9 +138,9 @@ read_wait(const char *word, struct limit *limit)
 {
 	const char *v;
 
-	if ((v = value_of(word, "burst")))
+	if ((v = rlb_word_value(word, "burst")))
 		return read_item_number(v, limit, RL_ITEM_BURST, &limit->burst);
-	if ((v = value_of(word, "delay")))
+	if ((v = rlb_word_value(word, "delay")))
 		return read_item_number(v, limit, RL_ITEM_UNDELAYED, &limit->undelayed);
 	if (strcmp(word, "nodelay") != 0 || !(limit->flags & RL_ITEM_BURST))
 		return 0;
@@ -186,21 +187,21 @@ read_limit_word(cmd_parms *cmd, struct limit *limit, const char *word, const cha
 	uint64_t n = 0;
 	const char *v;
 
-	if ((v = value_of(word, "key")))
+	if ((v = rlb_word_value(word, "key")))
 		set_key(cmd, limit, v, wrong);
-	else if ((v = value_of(word, "cost")))
+	else if ((v = rlb_word_value(word, "cost")))
 		limit->cost = parse_number(cmd, v, 0, COST_MAX, &n, wrong);
-	else if ((v = value_of(word, "capacity"))) {
+	else if ((v = rlb_word_value(word, "capacity"))) {
 		limit->capacity = parse_number(cmd, v, 1, RL_CAPACITY_MAX, &n, wrong);
 		limit->fixed_capacity = (uint32_t)n;
-	} else if ((v = value_of(word, "if"))) {
+	} else if ((v = rlb_word_value(word, "if"))) {
 		limit->condition_text = v;
 		limit->condition = parse_expr(cmd, v, 0, wrong);
-	} else if ((v = value_of(word, "count_if")))
+	} else if ((v = rlb_word_value(word, "count_if")))
 		set_refund(cmd, limit, v, 1, wrong);
-	else if ((v = value_of(word, "refund_if")))
+	else if ((v = rlb_word_value(word, "refund_if")))
 		set_refund(cmd, limit, v, 0, wrong);
-	else if ((v = value_of(word, "empty")))
+	else if ((v = rlb_word_value(word, "empty")))
 		return read_empty(v, limit);
 	else if (strcmp(word, "late") == 0)
 		limit->is_late = 1;
@@ -225,7 +226,7 @@ read_limit(cmd_parms *cmd, struct limit *limit, int argc, char *const argv[])
 		if (!is_word && i == 1 && !strchr(argv[i], '='))
 			set_key(cmd, limit, argv[i], &wrong);
 		else if (!is_word)
-			return bad_word(cmd, argv[i]);
+			return bad_word(cmd, argv[i], "");
 	}
 	if (!wrong && limit->flags == (RL_ITEM_BURST | RL_ITEM_UNDELAYED) &&
 	    limit->undelayed > limit->burst)
@@ -283,10 +284,10 @@ set_settle(cmd_parms *cmd, void *to, const char *rule, const char *cost)
 {
 	struct section *section = to;
 	struct settle *settle = apr_pcalloc(cmd->pool, sizeof(*settle));
-	const char *wrong = check_name(cmd, rule), *text = value_of(cost, "cost");
+	const char *wrong = check_name(cmd, rule), *text = rlb_word_value(cost, "cost");
 
 	if (!wrong && !text)
-		return bad_word(cmd, cost);
+		return bad_word(cmd, cost, "");
 	if (!wrong)
 		settle->cost = parse_expr(cmd, text, 1, &wrong);
 	if (wrong)
@@ -321,17 +322,17 @@ read_block_word(cmd_parms *cmd, struct block *block, const char *word, const cha
 {
 	const char *wrong = NULL, *v;
 
-	if ((v = value_of(word, "key"))) {
+	if ((v = rlb_word_value(word, "key"))) {
 		block->key = parse_expr(cmd, v, 1, &wrong);
 		return wrong;
 	}
-	if ((v = value_of(word, "rule"))) {
+	if ((v = rlb_word_value(word, "rule"))) {
 		*box = v;
 		return check_name(cmd, v);
 	}
-	v = value_of(word, "by");
+	v = rlb_word_value(word, "by");
 	if (!v)
-		return bad_word(cmd, word);
+		return bad_word(cmd, word, "");
 	if (!block->by)
 		block->by = apr_array_make(cmd->pool, 2, sizeof(const char *));
 	APR_ARRAY_PUSH(block->by, const char *) = v;
@@ -350,7 +351,7 @@ set_block(cmd_parms *cmd, void *to, int argc, char *const argv[])
 		section->block = &no_block;
 		return NULL;
 	}
-	if (argc < 1 || !read_duration(argv[0], &block->period_ns))
+	if (argc < 1 || rlb_word_duration(argv[0], &block->period_ns) < 0)
 		return "RLBlock needs a period such as 10s, or off";
 	for (int i = 1; i < argc && !wrong; i++)
 		wrong = read_block_word(cmd, block, argv[i], &box);
@@ -406,7 +407,7 @@ set_status(cmd_parms *cmd, void *to, const char *word)
 	uint64_t n;
 
 	if (!read_number(word, 400, 599, &n))
-		return bad_word(cmd, word);
+		return bad_word(cmd, word, "");
 	((struct section *)to)->status = (int)n;
 	return NULL;
 }
@@ -430,8 +431,9 @@ set_problem(cmd_parms *cmd, void *to, int is_on)
 static const char *
 set_log_level(cmd_parms *cmd, void *to, const char *word)
 {
-	return ap_parse_log_level(word, &((struct section *)to)->log_level) ? bad_word(cmd, word)
-	                                                                    : NULL;
+	return ap_parse_log_level(word, &((struct section *)to)->log_level)
+	               ? bad_word(cmd, word, "")
+	               : NULL;
 }
 
 static const char *
@@ -440,7 +442,7 @@ set_on_error(cmd_parms *cmd, void *to, const char *word)
 	struct section *section = to;
 
 	if (strcmp(word, "allow") != 0 && strcmp(word, "deny") != 0)
-		return bad_word(cmd, word);
+		return bad_word(cmd, word, "");
 	section->denies_on_error = *word == 'd';
 	return NULL;
 }
@@ -467,7 +469,7 @@ set_headers(cmd_parms *cmd, void *to, int argc, char *const argv[])
 		while (j < sizeof(words) / sizeof(*words) && strcmp(argv[i], words[j].word) != 0)
 			j++;
 		if (j == sizeof(words) / sizeof(*words) || (j == 0 && argc > 1))
-			return bad_word(cmd, argv[i]);
+			return bad_word(cmd, argv[i], "");
 		section->fields |= words[j].fields;
 	}
 	if ((section->fields & FIELDS_X) && (section->fields & FIELDS_X_UNIX))
@@ -482,9 +484,9 @@ set_prefix(cmd_parms *cmd, void *to, const char *v4, const char *v6)
 	uint64_t four, six;
 
 	if (!read_number(v4, 1, 32, &four))
-		return bad_word(cmd, v4);
+		return bad_word(cmd, v4, "");
 	if (!read_number(v6, 1, 128, &six))
-		return bad_word(cmd, v6);
+		return bad_word(cmd, v6, "");
 	section->prefix_v4 = (int)four;
 	section->prefix_v6 = (int)six;
 	return NULL;

@@ -2,25 +2,19 @@
 #ifndef RL_APACHE_TEXT_H
 #define RL_APACHE_TEXT_H
 
-/* Words of directives, as rl.json has them: numbers, durations, limits. */
+/* Numbers and limits of directives. */
 
 #include "conf.h"
 
 /* A whole number from `least` to `most`. 1 stored, 0 it is none. */
 int read_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 
-/* "500ms", "10s", "1h30m", "2d". 1 stored, 0 it is none. */
-int read_duration(const char *text, uint64_t *ns);
-
-/* If `word` begins with `name` and a '=', what stands behind it; else NULL. */
-const char *value_of(const char *word, const char *name);
-
 /*
  * The limits that the words say: "20/s 10000/day hard=off", "in_flight=3". NULL, or what is wrong.
  */
 const char *read_limits(apr_pool_t *pool, struct rule *rule, int count, char *const words[]);
 
-/* What the words have not said, once the segment's ring is known. */
-void complete_limits(struct rule *rule);
+/* What the words have not said, once the segment's ring is known. NULL, or what is wrong. */
+const char *complete_limits(apr_pool_t *pool, struct rule *rule);
 
 #endif
