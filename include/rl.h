@@ -458,7 +458,7 @@ enum rl_item_flag {
 	RL_ITEM_LEAVE = 16, /* leave `leave` thousandths of each limit to requests without this */
 	RL_ITEM_WAITS = 32, /* denied with RL_BY_SHARE, the caller comes again after retry_after_ns,
 	                       as long as delay_ns, and counts as denied without this alone */
-	RL_ITEM_SLEEPS = 64, /* the same, by who holds a worker: only if the limit says `wait_ns` */
+	RL_ITEM_SLEEPS = 64, /* only as `wait_ns` says: the call sleeps; with both, its caller */
 };
 
 struct rl_item {

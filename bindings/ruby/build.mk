@@ -27,12 +27,12 @@ $(eval $(call RUBY_VARIANT,build/ruby-asan,-O1 -g --param asan-stack=0 -fsanitiz
 
 build-ruby: build/ruby/lib/rl/rl_ext.so
 
-RUBY_TESTS := servers ruby asan gem readme stress
-ADAPTER_BUILDS += build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
+RUBY_TESTS := servers ruby asan gem readme lent stress
+ADAPTER_BUILDS += build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl build/rld
 RUBY_CHECKS := $(RUBY_TESTS:%='$(RUBY_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py sidekiq' 'bindings/common/tests/jobs/recipes.py ruby' 'bindings/common/tests/origin.sh ruby build/ruby/lib/rl/rl_ext.so'
 ADAPTER_CHECKS += $(RUBY_CHECKS)
 
-check-ruby: build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl
+check-ruby: build-ruby build/ruby-asan/lib/rl/rl_ext.so build/rlctl build/rld
 	@tests/support/run.sh $(RUBY_CHECKS)
 
 bench-ruby: build-ruby build/bindings/check_ns

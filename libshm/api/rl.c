@@ -93,7 +93,7 @@ check_asleep(struct rl *rl, const struct rl_item *item, struct rl_result *result
 static __attribute__((noinline)) enum rl_verdict
 check_any_item(struct rl *rl, const struct rl_item *item, struct rl_result *result)
 {
-	if (item->flags & RL_ITEM_SLEEPS)
+	if (rl_sleeps(item, 1))
 		return check_asleep(rl, item, result);
 	return rl_check_one(rl, item->rule, item, NULL, rl_request_now(rl, item->now_ns), result);
 }

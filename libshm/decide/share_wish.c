@@ -46,7 +46,7 @@ wait_of(const struct rl_quota *q, unsigned flags)
 		return 0;
 	if (q->wait > 0)
 		return rl_wait_unpack(q->wait);
-	return flags & RL_ITEM_WAITS ? RL_WAIT_USUAL : 0;
+	return flags & RL_ITEM_SLEEPS ? 0 : RL_WAIT_USUAL;
 }
 
 bool

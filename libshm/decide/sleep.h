@@ -23,7 +23,7 @@ struct rl_sleep {
 bool rl_sleep_on(struct rl_sleep *sleep, const struct rl *rl, struct rl_item *items, size_t count,
                  const struct rl_result *result);
 
-/* Does one of them sleep? */
+/* Does the call sleep for one of them? With RL_ITEM_WAITS as well the caller does. */
 static inline bool
 rl_sleeps(const struct rl_item *items, size_t count)
 {
@@ -31,7 +31,7 @@ rl_sleeps(const struct rl_item *items, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		flags |= items[i].flags;
-	return (flags & RL_ITEM_SLEEPS) != 0;
+	return (flags & (RL_ITEM_SLEEPS | RL_ITEM_WAITS)) == RL_ITEM_SLEEPS;
 }
 
 #endif

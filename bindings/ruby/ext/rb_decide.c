@@ -5,6 +5,7 @@
 
 #include "rb_error.h"
 #include "rb_result.h"
+#include "rb_sleep.h"
 #include "rb_value.h"
 #include "rl_ruby.h"
 #include "words.h"
@@ -106,11 +107,30 @@ handle_of(struct ask *a)
 	return rlb_rule_id(&a->rule->segment->s, &a->rule->r);
 }
 
+/* Whoever changes the key's bytes meanwhile, or closes the segment. */
+static void
+sleep_on(struct ask *a, struct rlr_sleep *sleep, const struct rl_result *result)
+{
+	a->key_value = rb_str_new_frozen(a->key.string);
+	rlr_key(a->key_value, &a->key);
+	a->item.key = a->key.bytes;
+	a->item.key_len = a->key.len;
+	rlr_sleep(sleep, &a->item, 1, result);
+	rlr_rule(a->self);
+}
+
 static void
 check(struct ask *a, struct rl_result *result)
 {
+	struct rlr_sleep sleep = {0};
+
 	take_key(a);
+	a->item.flags |= RLR_SLEEPS;
 	rlb_check(&a->rule->segment->s, &a->rule->r, &a->item, result);
+	while (rlr_is_to_sleep(result)) {
+		sleep_on(a, &sleep, result);
+		rlb_check(&a->rule->segment->s, &a->rule->r, &a->item, result);
+	}
 	RB_GC_GUARD(a->key.string);
 }
 
@@ -181,22 +201,35 @@ rule_reserve(int argc, VALUE *argv, VALUE self)
 	return result_of(&a, &result);
 }
 
+static void
+check_limits(struct ask *a, struct rl_result *result, size_t *count, struct rl_result *results)
+{
+	a->item.rule = rlb_rule_id(&a->rule->segment->s, &a->rule->r);
+	if (a->item.rule < 0)
+		rlb_undecided(result, a->item.rule);
+	else
+		rl_check_limits(a->rule->segment->s.rl, &a->item, result, count, results);
+}
+
 /* [the answer, [the answer of each limit]] */
 static VALUE
 rule_check_limits(int argc, VALUE *argv, VALUE self)
 {
 	struct rl_result result, results[RL_LIMITS_MAX];
 	VALUE options, each = rb_ary_new();
+	struct rlr_sleep sleep = {0};
 	size_t count = 0;
 	struct ask a;
 
 	take_request(argc, argv, self, &a, &options);
 	rlr_only(options, check_names);
-	a.item.rule = handle_of(&a);
-	if (a.item.rule < 0)
-		rlb_undecided(&result, a.item.rule);
-	else
-		rl_check_limits(a.rule->segment->s.rl, &a.item, &result, &count, results);
+	take_key(&a);
+	a.item.flags |= RLR_SLEEPS;
+	check_limits(&a, &result, &count, results);
+	while (rlr_is_to_sleep(&result)) {
+		sleep_on(&a, &sleep, &result);
+		check_limits(&a, &result, &count, results);
+	}
 	RB_GC_GUARD(a.key.string);
 	for (size_t i = 0; i < count; i++)
 		rb_ary_push(each, result_of(&a, &results[i]));
@@ -313,6 +346,36 @@ results_of(struct batch *b)
 	return results;
 }
 
+/* Meanwhile another thread may have closed the segment, or found another in its place. */
+static void
+sleep_all(struct batch *b, VALUE segment, struct rlr_sleep *sleep, const struct rl_result *result)
+{
+	rlr_sleep(sleep, b->items, b->count, result);
+	rlr_segment(segment);
+	for (size_t i = 0; i < b->count; i++) {
+		b->items[i].rule = handle_of(&b->asks[i]);
+		if (b->items[i].rule < 0)
+			rlr_raise(b->items[i].rule, "rule %s", b->asks[i].rule->r.name);
+	}
+}
+
+static enum rl_verdict
+check_all(struct batch *b, VALUE segment, size_t *decided)
+{
+	struct rlr_sleep sleep = {0};
+	enum rl_verdict verdict;
+
+	for (size_t i = 0; i < b->count; i++)
+		b->items[i].flags |= RLR_SLEEPS;
+	verdict = rl_check_all(rlr_segment(segment)->s.rl, b->items, b->count, b->results, decided);
+	while (verdict == RL_DENIED && rlr_is_to_sleep(&b->results[*decided])) {
+		sleep_all(b, segment, &sleep, &b->results[*decided]);
+		verdict = rl_check_all(rlr_segment(segment)->s.rl, b->items, b->count, b->results,
+		                       decided);
+	}
+	return verdict;
+}
+
 /*
  * decide_all(items, now, keep, max_wait or nil) => [verdict, number of the item that decided or
  * nil, results]
@@ -334,9 +397,9 @@ segment_decide_all(VALUE self, VALUE items, VALUE now, VALUE keep, VALUE max_wai
 	for (size_t i = 0; i < b.count; i++)
 		rlb_undecided(&b.results[i], -EINVAL);
 	decided = b.count;
-	verdict =
-		rl_decide(segment->s.rl, b.items, b.count, NIL_P(max_wait) ? RL_CHECK : RL_RESERVE,
-	                  max_wait_ns, b.results, &decided);
+	verdict = NIL_P(max_wait) ? check_all(&b, self, &decided)
+	                          : rl_decide(segment->s.rl, b.items, b.count, RL_RESERVE,
+	                                      max_wait_ns, b.results, &decided);
 	return rb_ary_new_from_args(3, ID2SYM(rb_intern(rlb_verdict((int)verdict))),
 	                            decided < b.count ? SIZET2NUM(decided) : Qnil, results_of(&b));
 }

@@ -31,6 +31,9 @@ servers)
 readme)
 	on "$here/tests/readme.rb"
 	;;
+lent)
+	exec tests/support/lent.py "$RUBY" -W1 -I "${RL_RUBY_LIB%%:*}" -I "$here/lib" "$here/tests/lent.rb"
+	;;
 bench)
 	on "$here/tests/bench.rb"
 	;;

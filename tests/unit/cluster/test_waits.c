@@ -107,11 +107,12 @@ test_who_waits_is_not_denied_as_yet(void **state)
 	assert_int_equal(denied(rl, rule), 1);
 	assert_false(wish_of(rl).waits);
 	assert_by_share(ask(rl, rule, RL_ITEM_SLEEPS), 0);
-	assert_int_equal(denied(rl, rule), 2);
+	assert_by_share(ask(rl, rule, RL_ITEM_WAITS | RL_ITEM_SLEEPS), 0);
+	assert_int_equal(denied(rl, rule), 3);
 	assert_false(wish_of(rl).waits);
 	assert_int_equal(rl_share_set(rl, &share.of, 1, T0, &share), 0);
 	assert_int_equal(ask(rl, rule, RL_ITEM_WAITS).verdict, RL_ALLOWED);
-	assert_int_equal(denied(rl, rule), 2);
+	assert_int_equal(denied(rl, rule), 3);
 	rl_close(rl);
 }
 
@@ -125,6 +126,7 @@ test_a_limit_says_for_how_long(void **state)
 
 	(void)state;
 	assert_by_share(ask(rl, rule, RL_ITEM_WAITS), RL_SECOND);
+	assert_by_share(ask(rl, rule, RL_ITEM_WAITS | RL_ITEM_SLEEPS), RL_SECOND);
 	assert_int_equal(rl_rule_info(rl, rule, &info), 1);
 	assert_int_equal(info.limits[0].wait_ns, RL_SECOND);
 	wish_of(rl);
