@@ -333,8 +333,8 @@ struct rl_result {
  *
  * retry_after_ns is exact, but of what is in flight: with no other traffic, the same request is
  * denied 1 ns before it and allowed at it. With RL_BY_BAN it is when no ban or override bans the
- * key any more, and the limits decide. With RL_BY_RESERVE, limit, used and remaining are of all
- * keys of the overflow counter together, retry_after_ns is an upper bound, and a charge is given
+ * key any more, and the limits decide. With RL_BY_RESERVE others may be counted in what is told:
+ * used and retry_after_ns are never too little, remaining never too much, and a charge is given
  * back to nobody.
  *
  * remaining is never overstated. It is the largest cost that would be allowed now; but after an

@@ -447,11 +447,13 @@ struct rl_overflow_info {
 	uint32_t cells_full; /* of them: all keys without a slot are denied a request of cost 1 */
 	uint32_t used_most;  /* what the fullest one counts; above `capacity` with a debt */
 	uint32_t capacity;   /* the limit's: the largest cost that is admitted at once */
+	uint32_t denied_ppm; /* of a million keys without a slot, and without a use of their own,
+	                        so many are denied a request of cost 1 */
 };
 
 /*
  * Call `visit` for each limit whose overflow counters count something at `now_ns`. A value other
- * than 0 ends the walk. Returns what the last `visit` returned, or 0. Only reads, and some 30 ns
+ * than 0 ends the walk. Returns what the last `visit` returned, or 0. Only reads, and some 300 ns
  * for each overflow counter of such a limit; in a table that has not been full of late, nothing.
  */
 int rl_overflow_walk(struct rl *rl, uint64_t now_ns,

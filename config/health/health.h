@@ -20,6 +20,9 @@
 /* A segment's clock this far from the wall clock surprises people. */
 #define HEALTH_CLOCK_NS (60 * RL_SECOND)
 
+/* So many of a million keys without a slot are denied by others: one user in a hundred. */
+#define HEALTH_DENIED_PPM 10000
+
 enum health_area_id {
 	HEALTH_SLOTS,
 	HEALTH_RULES,

@@ -104,7 +104,7 @@ static void
 write_full(FILE *to, const struct rl_overflow_info *limit, const struct rl_info *info)
 {
 	(void)info;
-	write_ratio(to, limit->cells_full, limit->cells);
+	write_ratio(to, limit->denied_ppm, MILLION);
 }
 
 static void
@@ -130,9 +130,7 @@ write_until(FILE *to, const struct rl_overflow_info *limit, const struct rl_info
 
 static const struct family families[] = {
 	{"rl_reserve_full_ratio",
-         "Share of a limit's overflow counters that deny what comes: of keys without a slot, as "
-         "many are "
-         "denied for what others have used.",
+         "Share of a limit's keys without a slot that are denied for what others have used.",
          write_full},
 	{"rl_reserve_cells_used", "Overflow counters of a limit that count keys without a slot.",
          write_used},

@@ -62,6 +62,17 @@ rl_overflow_lanes(uint64_t tag)
 	return one | ((one + apart) & 7) << 3;
 }
 
+/* Of as many keys as there are names of two lanes, so many have these two: see above. */
+#define RL_OVERFLOW_PAIRS (1U << RL_OVERFLOW_LANES_BITS)
+
+static inline uint32_t
+rl_overflow_keys_of(uint32_t lane, uint32_t other)
+{
+	uint32_t apart = (other - lane) % RL_OVERFLOW_LANES;
+
+	return apart == 1 || apart == RL_OVERFLOW_LANES - 1 ? 3 : 2;
+}
+
 /* A count, which is a word of an overflow counter's limiter that has no bucket; and back. */
 struct rl_overflow_parts rl_overflow_parts_of(const struct rl_limiter *overflow,
                                               struct rl_u128 count);

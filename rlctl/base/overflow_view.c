@@ -29,6 +29,8 @@ keep(const struct rl_overflow_info *info, void *arg)
 	view->cells += info->cells;
 	view->used += info->cells_used;
 	view->full += info->cells_full;
+	if (info->denied_ppm > view->denied_ppm)
+		view->denied_ppm = info->denied_ppm;
 	return 0;
 }
 
@@ -48,6 +50,25 @@ overflow_view_free(struct overflow_view *view)
 	*view = (struct overflow_view){0};
 }
 
+struct denied_text
+overflow_denied(uint32_t denied_ppm)
+{
+	uint32_t hundredths = denied_ppm / 100;
+	struct denied_text denied;
+
+	snprintf(denied.text, sizeof(denied.text), "%" PRIu32 ".%02" PRIu32 " %%", hundredths / 100,
+	         hundredths % 100);
+	return denied;
+}
+
+static void
+print_limit(FILE *to, struct rl *rl, const struct rl_overflow_info *info)
+{
+	fprintf(to, " %s", limit_label(rl, info->rule, info->limit).text);
+	if (info->denied_ppm > 0)
+		fprintf(to, " (%s denied)", overflow_denied(info->denied_ppm).text);
+}
+
 char *
 overflow_view_line(struct rl *rl, const struct overflow_view *view, size_t columns)
 {
@@ -60,9 +81,10 @@ overflow_view_line(struct rl *rl, const struct overflow_view *view, size_t colum
 	to = need(open_memstream(&line, &size));
 	fprintf(to, "keys without a slot: %" PRIu64 " %s, %" PRIu64 " full, of", view->used,
 	        view->used == 1 ? "overflow counter" : "overflow counters", view->full);
-	for (size_t i = 0; i < view->count; i++)
-		fprintf(to, "%s %s", i > 0 ? "," : "",
-		        limit_label(rl, view->limits[i].rule, view->limits[i].limit).text);
+	for (size_t i = 0; i < view->count; i++) {
+		fputs(i > 0 ? "," : "", to);
+		print_limit(to, rl, &view->limits[i]);
+	}
 	fprintf(to, "%*s", ELLIPSIS_ROOM, "");
 	fclose(to);
 	line[size - ELLIPSIS_ROOM] = '\0';
@@ -83,6 +105,7 @@ json_overflow(struct rl *rl, const struct rl_overflow_info *info)
 	json_put(object, "cells_full", json_count(info->cells_full));
 	json_put(object, "used_most", json_count(info->used_most));
 	json_put(object, "capacity", json_count(info->capacity));
+	json_put(object, "denied_ppm", json_count(info->denied_ppm));
 	return object;
 }
 

@@ -16,7 +16,15 @@ struct overflow_view {
 	uint64_t cells; /* that they have */
 	size_t count, room;
 	uint64_t used, full; /* overflow counters of all of them */
+	uint32_t denied_ppm; /* of the limit that has most */
 };
+
+struct denied_text {
+	char text[16];
+};
+
+/* "3.25 %": how many of a limit's keys without a slot are denied for what others have used. */
+struct denied_text overflow_denied(uint32_t denied_ppm);
 
 /* Of one rule, or all for RL_ANY_RULE. To be freed. */
 struct overflow_view overflow_view_read(struct rl *rl, int rule, uint64_t now_ns);
@@ -24,7 +32,7 @@ void overflow_view_free(struct overflow_view *view);
 
 /*
  * One line without its end, in so many columns at most: "keys without a slot: 12 overflow counters,
- * 3 full, of login, api(2)". NULL if there are none. To be freed.
+ * 3 full, of login (1.25 % denied), api(2)". NULL if there are none. To be freed.
  */
 char *overflow_view_line(struct rl *rl, const struct overflow_view *view, size_t columns);
 

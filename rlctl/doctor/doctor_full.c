@@ -11,24 +11,24 @@
 #include "health/health.h"
 #include "text/duration.h"
 
-#define OVERFLOW_FULL_HIGH 10 /* per cent: from here on it is felt */
-#define SHARE_HIGH 25         /* per cent */
-#define RULE_HIGH 50          /* per cent: one of two has that */
+#define CROWD 10      /* per cent */
+#define SHARE_HIGH 25 /* per cent */
+#define RULE_HIGH 50  /* per cent: one of two has that */
 
-/* A limit whose overflow counters are full in such a number that its keys notice. */
+/* A limit whose keys without a slot notice each other. */
 static void
 judge_overflow(struct doctor *doctor, const struct rl_overflow_info *info)
 {
-	unsigned percent = share_percent(info->cells_full, info->cells);
 	struct rule_text label = limit_label(doctor->rl, info->rule, info->limit);
 
-	if (percent <= OVERFLOW_FULL_HIGH)
+	if (info->denied_ppm < HEALTH_DENIED_PPM)
 		return;
 	doctor_say(doctor, DOCTOR_FINDING,
-	           "of its keys without a slot as many are denied, whatever they have used "
-	           "themselves",
-	           "%s: %u %% of its %" PRIu32 " overflow counters are full, for %s at most",
-	           label.text, percent, info->cells,
+	           "they share its overflow counters with a crowd, whatever they have used "
+	           "themselves; keys that have a slot do not",
+	           "%s: %s of its keys without a slot are denied for what others have used, for "
+	           "%s at most",
+	           label.text, overflow_denied(info->denied_ppm).text,
 	           duration_format(info->until_ns - doctor->now_ns).text);
 	doctor_mend_table(doctor, "");
 }
@@ -81,9 +81,9 @@ check_overflow(struct doctor *doctor)
 		report_denied(doctor, &counts.rules[i]);
 	if (doctor->count == before)
 		doctor_say(doctor, DOCTOR_OK, NULL,
-		           "%zu limits have keys without a slot, %" PRIu64
-		           " overflow counters are full",
-		           view.count, view.full);
+		           "%zu limits have keys without a slot, of which %s at most are denied "
+		           "for what others have used",
+		           view.count, overflow_denied(view.denied_ppm).text);
 	counts_free(&counts);
 	overflow_view_free(&view);
 }
@@ -122,7 +122,7 @@ judge_network(struct doctor *doctor, const struct shares *s)
 	const struct share_network *network = shares_network(s, s->addresses, SHARE_HIGH);
 
 	/* A few clients behind one address of an office are no flood. */
-	if (!network || network->keys * 100 <= s->used * OVERFLOW_FULL_HIGH)
+	if (!network || network->keys * 100 <= s->used * CROWD)
 		return;
 	doctor_say(
 		doctor, DOCTOR_FINDING,

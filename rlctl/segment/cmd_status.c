@@ -169,14 +169,16 @@ static void
 print_counters(const struct status *status, const struct rl_overflow_info *info)
 {
 	uint64_t left_ns = info->until_ns - status->now_ns;
-	char text[RL_NAME_MAX + 128];
+	char text[RL_NAME_MAX + 224];
 
 	snprintf(text, sizeof(text),
 	         "%s: %" PRIu32 " of %" PRIu32 " %s in use, %" PRIu32
-	         " full, the fullest has %" PRIu32 " of %" PRIu32 ", for %s",
+	         " full, the fullest has %" PRIu32 " of %" PRIu32
+	         ", for %s; of its keys without a slot %s are denied for what others have used",
 	         limit_label(status->rl, info->rule, info->limit).text, info->cells_used,
 	         info->cells, info->cells == 1 ? "overflow counter" : "overflow counters",
-	         info->cells_full, info->used_most, info->capacity, duration_format(left_ns).text);
+	         info->cells_full, info->used_most, info->capacity, duration_format(left_ns).text,
+	         overflow_denied(info->denied_ppm).text);
 	printf("%*s", RESERVE_COLUMN, "");
 	print_wrapped(text, RESERVE_COLUMN);
 }

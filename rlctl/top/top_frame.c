@@ -81,7 +81,8 @@ add_overflow(const struct top_model *model, struct frame *frame)
 	char *line = overflow_view_line(model->rl, &model->reserve, columns);
 
 	if (line)
-		frame_add(frame, model->reserve.full > 0 ? STYLE_ALARM : STYLE_PLAIN, "%s", line);
+		frame_add(frame, model->reserve.denied_ppm > 0 ? STYLE_ALARM : STYLE_PLAIN, "%s",
+		          line);
 	free(line);
 }
 

@@ -21,7 +21,7 @@ static const struct {
          MORE_KEYS},
 	{RL_COUNT_reserved,
          "decisions were for keys without a slot, counted together with others: none is admitted "
-         "too much, some are denied too early",
+         "too much, some may be denied too early",
          MORE_KEYS},
 	{RL_COUNT_reserve_denied,
          "requests of keys without a slot were denied, some of them for what others had used",

@@ -69,6 +69,28 @@ put_losses(json_t *health, const struct health_losses *losses)
 		    (unsigned)losses->nameless);
 }
 
+struct overflow {
+	json_t *health;
+	struct rl *rl;
+};
+
+/* A limit's keys without a slot that are denied for others' sake. */
+static int
+put_overflow(const struct rl_overflow_info *limit, void *arg)
+{
+	struct overflow *overflow = arg;
+	uint32_t hundredths = limit->denied_ppm / 100;
+	struct rl_rule_info rule = {.name = ""};
+
+	if (limit->rule >= 0)
+		rl_rule_info(overflow->rl, limit->rule, &rule);
+	put(overflow->health, limit->denied_ppm < HEALTH_DENIED_PPM ? "ok" : "warn",
+	    "rule %s, limit %u: of its keys without a slot %u.%02u %% are denied for what others "
+	    "have used",
+	    rule.name, limit->limit + 1, hundredths / 100, hundredths % 100);
+	return 0;
+}
+
 static void
 put_clock(json_t *health, const struct rl *rl)
 {
@@ -90,6 +112,8 @@ page_add_health(json_t *page, const struct report *report, const struct rl_info 
 	add_areas(page, health, report, info, now_ns);
 	put_configuration(health, report, info);
 	put_losses(health, &losses);
+	rl_overflow_walk(report->rl, now_ns, put_overflow,
+	                 &(struct overflow){.health = health, .rl = report->rl});
 	put_clock(health, report->rl);
 	return json_object_set_new(page, "health", health);
 }

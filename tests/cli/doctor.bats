@@ -303,12 +303,12 @@ flooded() {
 	fill web 20 $month_ms 0 stranger=19
 	on doctor --json
 	conforms doctor
-	finds reserve ok '1 limits have keys without a slot, 0 overflow counters are full'
+	finds reserve ok '1 limits have keys without a slot, of which 0.00 % at most are denied for what others have used'
 	fill web 20 $month_ms 0 stranger=5 crowd:{1..80}=20
 	on doctor --json
 	exits 1
 	conforms doctor
-	finds reserve finding 'web: 100 % of its 1 overflow counters are full, for '
+	finds reserve finding 'web: 100.00 % of its keys without a slot are denied for what others have used, for '
 	finds reserve note 'rule web: of 1624 decisions for keys without a slot, '
 	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains(" resize --keys ")' <<<"$output"
 }

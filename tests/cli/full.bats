@@ -44,13 +44,16 @@ more() {
 	on status
 	grep -qE '^reserve    2 x 1 overflow counters, in use for [0-9]+d' <<<"$output"
 	grep -qE '^             web: 1 of 1 overflow counter in use, 0 full, the fullest has 17 of 20, for [0-9]+d' <<<"$output"
+	says 'of its keys without a slot 0.00 % are denied for what others have used'
 	on status --json
 	conforms status
 	jq -e '.segment.reserve | length == 1 and .[0].rule == "web" and .[0].number == 1 and
-		.[0].cells_used == 1 and .[0].cells_full == 0 and .[0].used_most == 17 and .[0].capacity == 20' <<<"$output"
+		.[0].cells_used == 1 and .[0].cells_full == 0 and .[0].used_most == 17 and .[0].capacity == 20 and
+		.[0].denied_ppm == 0' <<<"$output"
 	more stranger=3 crowd:{1..80}=20
 	on status
 	says 'web: 1 of 1 overflow counter in use, 1 full, the fullest has 20 of 20'
+	says 'of its keys without a slot 100.00 % are denied for what others have used'
 }
 
 @test "full: get explains a key without a slot, and spends nothing" {
@@ -93,15 +96,15 @@ more() {
 	more stranger=20 crowd:{1..80}=20
 	on list
 	exits 0
-	complains 'keys without a slot: 1 overflow counter, 1 full, of web'
+	complains 'keys without a slot: 1 overflow counter, 1 full, of web (100.00 % denied)'
 	[ "$(grep -c '' <<<"$output")" -eq 17 ]
 	on list --no-header
 	[ -z "$stderr" ]
 	on list --json
 	conforms list
-	jq -e '.reserve[0].cells_full == 1' <<<"$output"
+	jq -e '.reserve[0] | .cells_full == 1 and .denied_ppm == 1000000' <<<"$output"
 	on top --interval 100ms
-	says_line 'keys without a slot: 1 overflow counter, 1 full, of web'
+	says_line 'keys without a slot: 1 overflow counter, 1 full, of web (100.00 % denied)'
 	on top --interval 100ms --json
 	conforms top
 	jq -e '.reserve[0].rule == "web"' <<<"$output"

@@ -188,6 +188,17 @@ health_has() {
 	done
 }
 
+# 16 slots and one overflow counter, as a crowd leaves them.
+@test "page: of a full table it tells whose keys are denied for what others have used" {
+	printf '{"segment": {"name": "%s", "keys": 1, "cells": 1, "reserves": 2}, "rules": {"web": {"limit": "20/day"}}}' \
+		"$segment" >"$config"
+	start --status-page
+	for i in $(seq 17); do check web "user$i" 1; done
+	eventually health_has ok '^rule web, limit 1: of its keys without a slot 0.00 % are denied'
+	for i in $(seq 80); do "$RLCTL" -s "$segment" check web "crowd$i" --cost 20 >/dev/null || :; done
+	eventually health_has warn '^rule web, limit 1: of its keys without a slot 100.00 % are denied'
+}
+
 @test "page: a refused configuration is a warning" {
 	start --status-page
 	echo '{' >"$config"

@@ -203,7 +203,8 @@ static int
 see_overflow(const struct rl_overflow_info *info, void *arg)
 {
 	REQUIRE(is_handle(info->rule) && info->limit < RL_LIMITS_MAX);
-	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= RL_CAPACITY_MAX);
+	REQUIRE(info->cells_full <= info->cells_used && info->used_most <= RL_CAPACITY_MAX &&
+	        info->denied_ppm <= 1000000);
 	*(uint64_t *)arg += info->until_ns;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What tools are told of the overflow area: by limit, how many of its overflow counters count
- * something, and how many are full.
+ * something, how many are full, and how many keys are denied by that.
  */
 #include <string.h>
 
@@ -117,6 +117,7 @@ test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 		assert_int_equal(seen.info[0].capacity, CAPACITY);
 		assert_int_equal(seen.info[0].cells_used, 1);
 		assert_int_equal(seen.info[0].cells_full, 0);
+		assert_int_equal(seen.info[0].denied_ppm, 0);
 		assert_int_equal(seen.info[0].used_most, 7);
 		assert_true(seen.info[0].until_ns > T0 && seen.info[0].until_ns <= T0 + 3 * WINDOW);
 		for (uint32_t key = 2; key < 2 + FULL; key++)
@@ -124,8 +125,60 @@ test_an_overflow_counter_is_told_until_it_counts_nothing(void **state)
 		use_up(rl, rule, 1);
 		seen = walk(rl, T0);
 		assert_int_equal(seen.info[0].cells_full, 1);
+		assert_int_equal(seen.info[0].denied_ppm, 1000000);
 		assert_int_equal(seen.info[0].used_most, CAPACITY);
 		assert_int_equal(walk(rl, seen.info[0].until_ns).count, 0);
+		rl_close(rl);
+	}
+}
+
+#define STRANGERS 20000
+
+/* Of a million keys that have used nothing, so many are denied a request. */
+static uint32_t
+denied_of_strangers(struct rl *rl, int rule)
+{
+	struct rl_result result;
+	uint32_t denied = 0;
+
+	for (uint32_t i = 0; i < STRANGERS; i++) {
+		const uint32_t key = 1000000 + i;
+
+		at_peek(rl, rule, &key, sizeof key, T0, &result);
+		denied += result.remaining == 0;
+	}
+	return denied * (UINT64_C(1000000) / STRANGERS);
+}
+
+/*
+ * A key is denied for what others have used if both of its lanes are full: in the end by all
+ * overflow counters, and long before by many.
+ */
+static void
+test_how_many_keys_others_keep_out_is_told(void **state)
+{
+	static const enum rl_algorithm all[] = {RL_SLIDING_WINDOW, RL_SLIDING_LOG, RL_TOKEN_BUCKET};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+		struct rl *rl = open_tiny(CELLS);
+		int rule = define(rl, "r", all[i]);
+		bool is_partly_full = false;
+
+		fill(rl, rule);
+		for (uint32_t part = 0; part < 12; part++) {
+			struct rl_overflow_info told;
+			int64_t apart;
+
+			for (uint32_t key = part * 40; key < (part + 1) * 40; key++)
+				at_check(rl, rule, &key, sizeof key, CAPACITY, T0, NULL);
+			told = walk(rl, T0).info[0];
+			apart = (int64_t)told.denied_ppm - denied_of_strangers(rl, rule);
+			assert_true(apart > -20000 && apart < 20000);
+			is_partly_full = is_partly_full ||
+			                 (told.denied_ppm > 300000 && told.denied_ppm < 700000);
+		}
+		assert_true(is_partly_full);
 		rl_close(rl);
 	}
 }
@@ -200,6 +253,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_told_while_every_key_has_a_slot),
 		cmocka_unit_test(test_an_overflow_counter_is_told_until_it_counts_nothing),
+		cmocka_unit_test(test_how_many_keys_others_keep_out_is_told),
 		cmocka_unit_test(test_overflow_counters_are_counted_by_limit),
 		cmocka_unit_test_teardown(test_a_walk_writes_nothing, test_unlink),
 	};
