@@ -19,9 +19,9 @@
  *
  *	if (rl_http_retry_after(&result, value, sizeof value) > 0)
  *		add_field("Retry-After", value);                  // 21
- *	if (rl_http_ratelimit_policy(&policy, 1, value, sizeof value) > 0)
+ *	if (rl_http_ratelimit_policy(RL_HTTP_IETF_11, &policy, 1, value, sizeof value) > 0)
  *		add_field("RateLimit-Policy", value);             // "login";q=100;w=60
- *	if (rl_http_ratelimit(&limit, 1, value, sizeof value) > 0)
+ *	if (rl_http_ratelimit(RL_HTTP_IETF_11, &limit, 1, value, sizeof value) > 0)
  *		add_field("RateLimit", value);                    // "login";r=0;t=21
  *
  * What holds for each call that takes `to` and `size`
@@ -47,8 +47,8 @@
  *
  * Sources: Retry-After and delay-seconds are RFC 9110, section 10.2.3. RateLimit-Policy and
  * RateLimit are draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4; the
- * draft is not an RFC yet, and names of parameters may still change. Strings, integers, byte
- * sequences and lists are those of structured fields, RFC 9651, sections 3 and 4.1. The older
+ * draft is not an RFC yet, and names of parameters may still change, for which there is enum
+ * rl_http_set. Strings, integers, byte sequences and lists are those of structured fields, RFC 9651, sections 3 and 4.1. The older
  * X-RateLimit fields have no specification, nor has X-Forwarded-For. Forwarded is RFC 7239,
  * problems are RFC 9457. The draft has no field for a partition of its own, nor for what a request
  * has cost, and so has rl.
@@ -78,6 +78,20 @@ extern "C" {
 ssize_t rl_http_retry_after(const struct rl_result *result, char *to, size_t size);
 
 /*
+ * By which version of the draft both fields are written. A client that was made for an older one
+ * reads nothing of a newer one.
+ */
+enum rl_http_set {
+	RL_HTTP_IETF_11 = 0, /* "login";q=100;w=60 and "login";r=0;t=21; as of version 8 */
+	RL_HTTP_IETF_7 =
+		1, /* 100;w=60 and limit=100, remaining=0, reset=21: without names, unit and
+	                        partition, and RateLimit is of the tightest limit alone */
+};
+
+/* The set of a word: "ietf-11", "ietf-7", or "ietf", the one of 0. -EINVAL: it is none. */
+int rl_http_set(const char *word);
+
+/*
  * A policy: what a server grants each client, the same in every answer until the rule changes.
  * A parameter that is zero or NULL is left out of the field, but for name and quota.
  *
@@ -102,10 +116,10 @@ struct rl_http_policy {
 /*
  * The value of RateLimit-Policy: `count` policies, in this order. -EINVAL: a name that is
  * NULL, a name or unit with another character, a quota out of range, or a partition
- * that is NULL and has a length.
+ * that is NULL and has a length; no set. Names and what else a set leaves out are not looked at.
  */
-ssize_t rl_http_ratelimit_policy(const struct rl_http_policy *policies, size_t count, char *to,
-                                 size_t size);
+ssize_t rl_http_ratelimit_policy(enum rl_http_set set, const struct rl_http_policy *policies,
+                                 size_t count, char *to, size_t size);
 
 /*
  * What a client has left under a policy.
@@ -130,9 +144,10 @@ struct rl_http_limit {
 /*
  * The value of RateLimit: `count` limits, in this order. One whose verdict is RL_UNDECIDED is
  * left out, for nothing is known of it; the value is empty if that leaves none.
- * -EINVAL: a name or partition as above.
+ * -EINVAL: a name, partition or set as above.
  */
-ssize_t rl_http_ratelimit(const struct rl_http_limit *limits, size_t count, char *to, size_t size);
+ssize_t rl_http_ratelimit(enum rl_http_set set, const struct rl_http_limit *limits, size_t count,
+                          char *to, size_t size);
 
 /* What X-RateLimit-Reset counts from; clients of the older fields expect the one or the other. */
 enum rl_http_reset {

@@ -11,20 +11,21 @@ add(struct rlb_headers *h, const char *name, const char *value)
 		h->field[h->count++] = (struct rlb_field){name, value};
 }
 
-/* The units of a window; `limit` of a bucket is its burst. */
-static uint64_t
-quota_of(struct rl *rl, int id, const struct rl_result *result, const char **unit)
+/* What a window has; `limit` of a bucket is its burst. */
+static void
+take_quota(struct rl *rl, int id, const struct rl_result *result, struct rl_http_policy *policy)
 {
 	const struct rl_algorithm_info *algorithm;
 	struct rl_rule_info info;
 
-	*unit = NULL;
+	policy->quota = result->limit;
 	if (rl_rule_info(rl, id, &info) != 1 || result->index >= info.limit_count)
-		return result->limit;
+		return;
 	algorithm = rl_algorithm_info(info.limits[result->index].algorithm);
 	if (algorithm && algorithm->flags & RL_IS_BUCKET)
-		return info.limits[result->index].capacity;
-	return result->limit;
+		policy->quota = info.limits[result->index].capacity;
+	if (algorithm && algorithm->flags & RL_IS_HELD)
+		policy->unit = "concurrent-requests";
 }
 
 /* A result that no limit counted (a ban, an exemption, an error) has nothing to tell. */
@@ -36,14 +37,14 @@ is_of_a_limit(const struct rl_result *result)
 
 static int
 of_limit(struct rl *rl, int id, const char *name, const struct rl_result *result,
-         struct rlb_headers *h)
+         enum rl_http_set set, struct rlb_headers *h)
 {
 	struct rl_http_limit limit = {.name = name, .result = result};
 	struct rl_http_policy policy = {.name = name, .window_ns = result->window_ns};
 
-	policy.quota = quota_of(rl, id, result, &policy.unit);
-	if (rl_http_ratelimit_policy(&policy, 1, h->policy, sizeof h->policy) < 0 ||
-	    rl_http_ratelimit(&limit, 1, h->ratelimit, sizeof h->ratelimit) < 0)
+	take_quota(rl, id, result, &policy);
+	if (rl_http_ratelimit_policy(set, &policy, 1, h->policy, sizeof h->policy) < 0 ||
+	    rl_http_ratelimit(set, &limit, 1, h->ratelimit, sizeof h->ratelimit) < 0)
 		return -EINVAL;
 	add(h, "RateLimit-Policy", h->policy);
 	add(h, "RateLimit", h->ratelimit);
@@ -52,7 +53,7 @@ of_limit(struct rl *rl, int id, const char *name, const struct rl_result *result
 
 int
 rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *result,
-            uint64_t now_ns, enum rl_http_reset reset, struct rlb_headers *h)
+            uint64_t now_ns, struct rlb_how how, struct rlb_headers *h)
 {
 	memset(h, 0, sizeof *h);
 	if (rl_http_retry_after(result, h->retry_after, sizeof h->retry_after) < 0)
@@ -60,8 +61,8 @@ rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *res
 	add(h, "Retry-After", h->retry_after);
 	if (!is_of_a_limit(result))
 		return 0;
-	if (of_limit(rl, id, name, result, h) < 0 ||
-	    rl_http_x_ratelimit(result, reset, now_ns, &h->triple) < 0)
+	if (of_limit(rl, id, name, result, how.set, h) < 0 ||
+	    rl_http_x_ratelimit(result, how.reset, now_ns, &h->triple) < 0)
 		return -EINVAL;
 	add(h, "X-RateLimit-Limit", h->triple.limit);
 	add(h, "X-RateLimit-Remaining", h->triple.remaining);

@@ -23,11 +23,17 @@ struct rlb_headers {
 	struct rl_http_triple triple;
 };
 
+/* How they are written; zero is the default. */
+struct rlb_how {
+	enum rl_http_set set;
+	enum rl_http_reset reset;
+};
+
 /*
  * Of a result of the rule with handle `id`. The quota of its policy is the limit told; of a bucket,
  * the capacity that the rule has now. 0, or -EINVAL.
  */
 int rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *result,
-                uint64_t now_ns, enum rl_http_reset reset, struct rlb_headers *headers);
+                uint64_t now_ns, struct rlb_how how, struct rlb_headers *headers);
 
 #endif

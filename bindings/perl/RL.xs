@@ -816,18 +816,23 @@ OUTPUT:
 
 # Of a result: (name, value, ...)
 void
-_headers(struct rule *rule, SV *raw, UV now_ns, SV *reset)
+_headers(struct rule *rule, SV *raw, UV now_ns, SV *reset, const char *word)
 INIT:
 	static const char *const resets[] = {"delta", "unix", NULL};
 	struct rl_result result;
 	struct rlb_headers h;
-	int since;
+	struct rlb_how how;
+	int set;
 PPCODE:
-	since = word_of(aTHX_ SvOK(reset) ? reset : NULL, resets, "reset");
+	how.reset = (enum rl_http_reset)word_of(aTHX_ SvOK(reset) ? reset : NULL, resets, "reset");
+	set = rl_http_set(word);
+	if (set < 0)
+		BAD("set: there is no %s; ietf, ietf-11 or ietf-7 is needed", word);
+	how.set = (enum rl_http_set)set;
 	if (!SvPOK(raw) || SvCUR(raw) != sizeof result)
 		BAD("this is no result");
 	memcpy(&result, SvPVX(raw), sizeof result);
-	if (rlb_headers(rule->segment->s.rl, rule->r.id, rule->r.name, &result, now_ns, (enum rl_http_reset)since, &h) < 0)
+	if (rlb_headers(rule->segment->s.rl, rule->r.id, rule->r.name, &result, now_ns, how, &h) < 0)
 		BAD("the result has no header fields");
 	EXTEND(SP, 2 * (SSize_t)h.count);
 	for (unsigned i = 0; i < h.count; i++) {

@@ -119,13 +119,13 @@ put_bytes(struct text *t, const unsigned char *b, size_t len)
 }
 
 static void
-put_partition(struct text *t, const void *partition, size_t len)
+put_partition(struct text *t, const char *before, const void *partition, size_t len)
 {
-	if (partition) {
-		put_plain(t, ";pk=");
+	if (!partition)
+		t->is_bad |= len > 0;
+	else if (before) {
+		put_plain(t, before);
 		put_bytes(t, partition, len);
-	} else if (len > 0) {
-		t->is_bad = true;
 	}
 }
 
@@ -180,66 +180,123 @@ rl_http_retry_after(const struct rl_result *result, char *to, size_t size)
 	return end(&t);
 }
 
-static void
-put_policy(struct text *t, const struct rl_http_policy *p)
+/* What stands before each value; NULL: a version of the draft has no such parameter. */
+struct names {
+	const char *word;
+	bool has_name; /* of the policy; without, `RateLimit` is of one limit */
+	const char *quota, *unit, *window, *partition;
+	const char *limit, *remaining, *until;
+};
+
+/* By enum rl_http_set: the next version of the draft is a line. */
+static const struct names sets[] = {
+	{"ietf-11", true, ";q=", ";qu=", ";w=", ";pk=", NULL, ";r=", ";t="},
+	{"ietf-7", false, "", NULL, ";w=", NULL, "limit=", ", remaining=", ", reset="},
+};
+
+#define SETS (sizeof sets / sizeof sets[0])
+
+int
+rl_http_set(const char *word)
 {
-	put_string(t, p->name);
-	put_plain(t, ";q=");
-	put_integer(t, p->quota);
-	if (p->unit) {
-		put_plain(t, ";qu=");
+	if (word && strcmp(word, "ietf") == 0)
+		return RL_HTTP_IETF_11;
+	for (size_t i = 0; word && i < SETS; i++)
+		if (strcmp(word, sets[i].word) == 0)
+			return (int)i;
+	return -EINVAL;
+}
+
+static void
+put_parameter(struct text *t, const char *before, uint64_t n)
+{
+	if (before) {
+		put_plain(t, before);
+		put_integer(t, n);
+	}
+}
+
+static void
+put_policy(struct text *t, const struct names *names, const struct rl_http_policy *p)
+{
+	if (names->has_name)
+		put_string(t, p->name);
+	put_parameter(t, names->quota, p->quota);
+	if (p->unit && names->unit) {
+		put_plain(t, names->unit);
 		put_string(t, p->unit);
 	}
-	if (p->window_ns > 0 && p->window_ns != RL_NEVER_NS) {
-		put_plain(t, ";w=");
-		put_integer(t, seconds_up(p->window_ns));
-	}
-	put_partition(t, p->partition, p->partition_len);
+	if (p->window_ns > 0 && p->window_ns != RL_NEVER_NS)
+		put_parameter(t, names->window, seconds_up(p->window_ns));
+	put_partition(t, names->partition, p->partition, p->partition_len);
 }
 
 ssize_t
-rl_http_ratelimit_policy(const struct rl_http_policy *policies, size_t count, char *to, size_t size)
+rl_http_ratelimit_policy(enum rl_http_set set, const struct rl_http_policy *policies, size_t count,
+                         char *to, size_t size)
 {
 	struct text t = begin(to, size);
 
-	t.is_bad |= !policies && count > 0;
+	t.is_bad |= (unsigned)set >= SETS || (!policies && count > 0);
 	for (size_t i = 0; i < count && !t.is_bad; i++) {
 		if (t.len > 0)
 			put_plain(&t, ", ");
-		put_policy(&t, &policies[i]);
+		put_policy(&t, &sets[set], &policies[i]);
 	}
 	return end(&t);
 }
 
 static void
-put_limit(struct text *t, const struct rl_http_limit *l)
+put_limit(struct text *t, const struct names *names, const struct rl_http_limit *l)
 {
 	uint64_t wait_ns = wait_of(l->result);
 
-	put_string(t, l->name);
-	put_plain(t, ";r=");
-	put_integer(t, l->result->remaining);
-	if (wait_ns != RL_NEVER_NS) {
-		put_plain(t, ";t=");
-		put_integer(t, seconds_up(wait_ns));
+	if (names->has_name)
+		put_string(t, l->name);
+	put_parameter(t, names->limit, l->result->limit);
+	put_parameter(t, names->remaining, l->result->remaining);
+	if (wait_ns != RL_NEVER_NS)
+		put_parameter(t, names->until, seconds_up(wait_ns));
+	put_partition(t, names->partition, l->partition, l->partition_len);
+}
+
+/* A denial before what remains; NULL: nothing is known of any. */
+static const struct rl_http_limit *
+tightest(const struct rl_http_limit *limits, size_t count)
+{
+	const struct rl_http_limit *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct rl_result *r = limits[i].result;
+
+		if (r->verdict == RL_UNDECIDED)
+			continue;
+		if (!best || r->verdict > best->result->verdict ||
+		    (r->verdict == best->result->verdict && r->remaining < best->result->remaining))
+			best = &limits[i];
 	}
-	put_partition(t, l->partition, l->partition_len);
+	return best;
 }
 
 ssize_t
-rl_http_ratelimit(const struct rl_http_limit *limits, size_t count, char *to, size_t size)
+rl_http_ratelimit(enum rl_http_set set, const struct rl_http_limit *limits, size_t count, char *to,
+                  size_t size)
 {
 	struct text t = begin(to, size);
 
-	t.is_bad |= !limits && count > 0;
+	t.is_bad |= (unsigned)set >= SETS || (!limits && count > 0);
+	for (size_t i = 0; i < count && !t.is_bad; i++)
+		t.is_bad |= !is_result(limits[i].result);
+	if (!t.is_bad && !sets[set].has_name) {
+		limits = tightest(limits, count);
+		count = limits != NULL;
+	}
 	for (size_t i = 0; i < count && !t.is_bad; i++) {
-		if (!is_result(limits[i].result)) {
-			t.is_bad = true;
-		} else if (limits[i].result->verdict != RL_UNDECIDED) {
-			if (t.len > 0)
-				put_plain(&t, ", ");
-			put_limit(&t, &limits[i]);
-		}
+		if (limits[i].result->verdict == RL_UNDECIDED)
+			continue;
+		if (t.len > 0)
+			put_plain(&t, ", ");
+		put_limit(&t, &sets[set], &limits[i]);
 	}
 	return end(&t);
 }

@@ -72,25 +72,27 @@ show(struct shown *shown, const struct decided *d)
 	                                .unit = d->is_held ? "concurrent-requests" : NULL};
 }
 
-typedef ssize_t write_field(const void *items, size_t count, char *to, size_t size);
+typedef ssize_t write_field(enum rl_http_set set, const void *items, size_t count, char *to,
+                            size_t size);
 
 static ssize_t
-write_limits(const void *items, size_t count, char *to, size_t size)
+write_limits(enum rl_http_set set, const void *items, size_t count, char *to, size_t size)
 {
-	return rl_http_ratelimit(items, count, to, size);
+	return rl_http_ratelimit(set, items, count, to, size);
 }
 
 static ssize_t
-write_policies(const void *items, size_t count, char *to, size_t size)
+write_policies(enum rl_http_set set, const void *items, size_t count, char *to, size_t size)
 {
-	return rl_http_ratelimit_policy(items, count, to, size);
+	return rl_http_ratelimit_policy(set, items, count, to, size);
 }
 
 static void
-set_field(request_rec *top, const char *name, write_field *write, const void *items, size_t count)
+set_field(request_rec *top, const char *name, write_field *write, enum rl_http_set set,
+          const void *items, size_t count)
 {
 	char text[FIELD_SIZE], *value;
-	ssize_t len = write(items, count, text, sizeof(text));
+	ssize_t len = write(set, items, count, text, sizeof(text));
 
 	if (len <= 0)
 		return;
@@ -98,7 +100,7 @@ set_field(request_rec *top, const char *name, write_field *write, const void *it
 	if ((size_t)len < sizeof(text))
 		memcpy(value, text, (size_t)len + 1);
 	else
-		write(items, count, value, (size_t)len + 1);
+		write(set, items, count, value, (size_t)len + 1);
 	apr_table_setn(top->err_headers_out, name, value);
 }
 
@@ -136,6 +138,7 @@ void
 answer_fields(struct visit *visit, const struct section *section)
 {
 	int fields = fields_of(section);
+	enum rl_http_set set;
 	struct shown shown;
 
 	if (fields & (FIELDS_X | FIELDS_X_UNIX))
@@ -145,9 +148,10 @@ answer_fields(struct visit *visit, const struct section *section)
 	shown.limit_count = shown.policy_count = 0;
 	for (int i = 0; i < visit->decided->nelts; i++)
 		show(&shown, APR_ARRAY_IDX(visit->decided, i, const struct decided *));
-	set_field(visit->top, "RateLimit-Policy", write_policies, shown.policies,
+	set = (enum rl_http_set)(fields >> FIELDS_SET);
+	set_field(visit->top, "RateLimit-Policy", write_policies, set, shown.policies,
 	          shown.policy_count);
-	set_field(visit->top, "RateLimit", write_limits, shown.limits, shown.limit_count);
+	set_field(visit->top, "RateLimit", write_limits, set, shown.limits, shown.limit_count);
 }
 
 void

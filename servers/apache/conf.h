@@ -79,6 +79,8 @@ enum fields {
 	FIELDS_RETRY = 8,  /* Retry-After */
 };
 
+#define FIELDS_SET 8 /* bits above them: enum rl_http_set */
+
 #define UNSET (-1)
 
 /* Of a section. UNSET, or NULL: as the section around it. */

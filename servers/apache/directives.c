@@ -5,6 +5,7 @@
 
 #include <apr_strings.h>
 #include <http_log.h>
+#include <rl_http.h>
 
 #define BOX_RULE "block" /* RLBlock's, unless rule= says another */
 
@@ -455,7 +456,6 @@ set_headers(cmd_parms *cmd, void *to, int argc, char *const argv[])
 		int fields;
 	} words[] = {
 		{"off", 0},
-		{"ietf", FIELDS_IETF | FIELDS_RETRY},
 		{"x", FIELDS_X | FIELDS_RETRY},
 		{"x-unix", FIELDS_X_UNIX | FIELDS_RETRY},
 		{"retry-after", FIELDS_RETRY},
@@ -464,8 +464,15 @@ set_headers(cmd_parms *cmd, void *to, int argc, char *const argv[])
 
 	section->fields = 0;
 	for (int i = 0; i < argc; i++) {
+		int set = rl_http_set(argv[i]);
 		size_t j = 0;
 
+		if (set >= 0 && section->fields & FIELDS_IETF)
+			return "RLHeaders: two forms of the same fields; choose one";
+		if (set >= 0) {
+			section->fields |= FIELDS_IETF | FIELDS_RETRY | set << FIELDS_SET;
+			continue;
+		}
 		while (j < sizeof(words) / sizeof(*words) && strcmp(argv[i], words[j].word) != 0)
 			j++;
 		if (j == sizeof(words) / sizeof(*words) || (j == 0 && argc > 1))
@@ -474,7 +481,7 @@ set_headers(cmd_parms *cmd, void *to, int argc, char *const argv[])
 	}
 	if ((section->fields & FIELDS_X) && (section->fields & FIELDS_X_UNIX))
 		return "RLHeaders: x and x-unix are the same fields; choose one";
-	return argc ? NULL : "RLHeaders needs off, ietf, x, x-unix or retry-after";
+	return argc ? NULL : "RLHeaders needs off, ietf, ietf-7, x, x-unix or retry-after";
 }
 
 static const char *

@@ -15,6 +15,7 @@
 #define NGX_HTTP_RL_HEADERS_X 0x04
 #define NGX_HTTP_RL_HEADERS_X_UNIX 0x08
 #define NGX_HTTP_RL_HEADERS_RETRY_AFTER 0x10 /* alone; the others have it, too */
+#define NGX_HTTP_RL_HEADERS_SET 8            /* bits above them: enum rl_http_set */
 
 struct ngx_http_rl_conf {
 	struct ngx_rl_set sets[NGX_RL_SETS];

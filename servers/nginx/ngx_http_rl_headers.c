@@ -53,6 +53,7 @@ add_copy(ngx_http_request_t *r, ngx_str_t name, const char *value)
 /* What the answers of all sets come to: an item of both fields for each. */
 struct fields {
 	size_t count;
+	enum rl_http_set set;
 	char *policies; /* room for an item of each answer */
 	size_t policies_len;
 	struct rl_http_limit limits[NGX_RL_SETS * RL_ITEMS_MAX];
@@ -72,7 +73,7 @@ quota_of(const struct ngx_rl_answer *answer, const struct rl_limit *limit)
 
 /* The policy that an answer is of, as text; NULL: there is none. */
 static const struct ngx_rl_policy *
-policy_of(const struct ngx_rl_answer *answer)
+policy_of(const struct ngx_rl_answer *answer, enum rl_http_set set)
 {
 	struct ngx_rl_rule_now *now = &answer->rule->now;
 	const struct rl_limit *limit = &now->limits[answer->result.index];
@@ -81,18 +82,20 @@ policy_of(const struct ngx_rl_answer *answer)
 	ssize_t len;
 
 	if (kept->len > 0 && kept->limit == answer->result.limit &&
-	    kept->window_ns == answer->result.window_ns && kept->capacity == answer->capacity)
+	    kept->window_ns == answer->result.window_ns && kept->capacity == answer->capacity &&
+	    kept->set == (int)set)
 		return kept;
 	policy = (struct rl_http_policy){
 		.name = (const char *)answer->rule->name.data,
 		.quota = quota_of(answer, limit),
 		.window_ns = answer->result.window_ns,
 		.unit = limit->algorithm == RL_IN_FLIGHT ? "concurrent-requests" : NULL};
-	len = rl_http_ratelimit_policy(&policy, 1, kept->text, ITEM_SIZE);
+	len = rl_http_ratelimit_policy(set, &policy, 1, kept->text, ITEM_SIZE);
 	kept->len = len > 0 && (size_t)len + 2 < ITEM_SIZE ? (size_t)len : 0;
 	kept->limit = answer->result.limit;
 	kept->window_ns = answer->result.window_ns;
 	kept->capacity = answer->capacity;
+	kept->set = (int)set;
 	return kept->len > 0 ? kept : NULL;
 }
 
@@ -112,7 +115,7 @@ describe(const struct ngx_rl_answer *answer, struct fields *fields)
 	    answer->result.reason == RL_BY_EXEMPTION || answer->result.limit == 0 ||
 	    answer->result.index >= answer->rule->now.limit_count)
 		return;
-	policy = policy_of(answer);
+	policy = policy_of(answer, fields->set);
 	if (policy == NULL)
 		return;
 	if (fields->count > 0)
@@ -153,7 +156,7 @@ add_ietf(ngx_http_request_t *r, const struct fields *fields)
 
 	if (text == NULL || add(r, policy_name, fields->policies, fields->policies_len) != NGX_OK)
 		return NGX_ERROR;
-	len = rl_http_ratelimit(fields->limits, fields->count, text, size);
+	len = rl_http_ratelimit(fields->set, fields->limits, fields->count, text, size);
 	return len > 0 && (size_t)len < size ? add(r, limit_name, text, (size_t)len) : NGX_OK;
 }
 
@@ -215,6 +218,7 @@ add_fields(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
 	                              (enum ngx_rl_set_name)(state->last - state->outcomes)) != 0 &&
 	    add_retry_after(r, state->last) != NGX_OK)
 		return NGX_ERROR;
+	fields.set = (enum rl_http_set)(headers >> NGX_HTTP_RL_HEADERS_SET);
 	if (describe_all(r, state, &fields) != NGX_OK)
 		return NGX_ERROR;
 	if (fields.count == 0)

@@ -178,7 +178,6 @@ set_headers(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 		ngx_uint_t headers;
 	} words[] = {
 		{"off", NGX_HTTP_RL_HEADERS_OFF},
-		{"ietf", NGX_HTTP_RL_HEADERS_IETF},
 		{"x", NGX_HTTP_RL_HEADERS_X},
 		{"x-unix", NGX_HTTP_RL_HEADERS_X_UNIX},
 		{"retry-after", NGX_HTTP_RL_HEADERS_RETRY_AFTER},
@@ -190,7 +189,14 @@ set_headers(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 	if (*headers != 0)
 		return "is duplicate";
 	for (ngx_uint_t i = 1; i < cf->args->nelts; i++) {
+		int set = rl_http_set((const char *)args[i].data);
 		ngx_uint_t added = 0;
+
+		if (set >= 0 && *headers & NGX_HTTP_RL_HEADERS_IETF)
+			return "has two forms of the same fields";
+		if (set >= 0)
+			added = NGX_HTTP_RL_HEADERS_IETF | (ngx_uint_t)set
+			                                           << NGX_HTTP_RL_HEADERS_SET;
 
 		for (size_t w = 0; w < sizeof words / sizeof *words; w++)
 			if (ngx_strcmp(args[i].data, words[w].name) == 0)

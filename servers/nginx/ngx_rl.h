@@ -39,6 +39,7 @@ struct ngx_rl_policy {
 	uint32_t limit;
 	uint32_t capacity;
 	uint64_t window_ns;
+	int set;    /* enum rl_http_set */
 	size_t len; /* 0: none is kept */
 	char text[RL_NAME_MAX + 128];
 };

@@ -43,7 +43,8 @@ read_result(lua_State *L)
 }
 
 /*
- * rule:headers(result [, "delta" or "unix" [, now_ns]]): a table of the fields that are to be sent
+ * rule:headers(result [, "delta" or "unix" [, now_ns [, set]]]): a table of the fields that are to
+ * be sent
  */
 int
 lrl_rule_headers(lua_State *L)
@@ -52,18 +53,22 @@ lrl_rule_headers(lua_State *L)
 	struct rl *rl = lrl_rule_rl(rule);
 	struct rl_result r;
 	int reset = lua_isnoneornil(L, 3) ? RL_HTTP_RESET_DELTA : lrl_choice(L, 3, "reset", resets);
+	int set = rl_http_set(luaL_optstring(L, 5, "ietf"));
 	struct rlb_headers headers;
 	uint64_t now_ns;
 
 	if (!rl)
 		return lrl_segment_fail(L, rule->segment);
+	if (set < 0)
+		return luaL_error(L, "set: unknown '%s'", lua_tostring(L, 5));
 	r = read_result(L);
 	now_ns = lrl_now(L, 4);
 	if (now_ns == 0)
 		now_ns = rl_now(rl);
 	lua_newtable(L);
-	if (r.verdict == RL_UNDECIDED || rlb_headers(rl, rule->r.id, rule->r.name, &r, now_ns,
-	                                             (enum rl_http_reset)reset, &headers) < 0)
+	struct rlb_how how = {(enum rl_http_set)set, (enum rl_http_reset)reset};
+	if (r.verdict == RL_UNDECIDED ||
+	    rlb_headers(rl, rule->r.id, rule->r.name, &r, now_ns, how, &headers) < 0)
 		return 1;
 	for (unsigned i = 0; i < headers.count; i++) {
 		lua_pushstring(L, headers.field[i].value);

@@ -250,7 +250,7 @@ function calls.key_digest(_, step)
 end
 
 function calls.headers(play, step)
-	return play.last_rule:headers(play.last, "unix", step.at_ns)
+	return play.last_rule:headers(play.last, "unix", step.at_ns, step.set)
 end
 
 function calls.client(_, step)

@@ -27,15 +27,15 @@ function numbersOf (results) {
 // '21': rl_http_retry_after(3)
 const retryAfter = (result) => native.retryAfter(numbersOf([result]))
 
-// '"login";r=0;t=21', of one result or of several: rl_http_ratelimit(3)
-function rateLimit (name, results) {
+// '"login";r=0;t=21', of one result or of several; by set, 'ietf-11' or 'ietf-7': rl_http_ratelimit(3)
+function rateLimit (name, results, set) {
   const all = [].concat(results)
-  return native.rateLimit(numbersOf(all), all.length, name)
+  return native.rateLimit(numbersOf(all), all.length, name, set)
 }
 
 // '"login";q=100;w=60': rl_http_ratelimit_policy(3)
-function rateLimitPolicy (name, { quota, windowMs = 0, unit }) {
-  return native.rateLimitPolicy(name, quota, windowMs, unit)
+function rateLimitPolicy (name, { quota, windowMs = 0, unit }, set) {
+  return native.rateLimitPolicy(name, quota, windowMs, unit, set)
 }
 
 // { limit, remaining, reset }; with `now` the reset is Unix time: rl_http_x_ratelimit(3)

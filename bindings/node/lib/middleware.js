@@ -17,7 +17,7 @@ const TOO_MANY = 429
 const UNAVAILABLE = 503
 
 const DEFAULTS = { cost: 1, headers: 'ietf', status: TOO_MANY, message: 'Too Many Requests', onUndecided: 'error' }
-const CHOICES = { headers: ['ietf', 'x', false], onUndecided: ['error', 'allow', 'deny'] }
+const CHOICES = { headers: ['ietf', 'ietf-11', 'ietf-7', 'x', false], onUndecided: ['error', 'allow', 'deny'] }
 
 function checkChoices (options) {
   for (const [name, allowed] of Object.entries(CHOICES)) {
@@ -129,7 +129,7 @@ class Guard {
   #ietfFields (result) {
     if (result.limit === 0) return []
     const name = this.#limiter().name
-    return [['RateLimit-Policy', this.#policyOf(name, result)], ['RateLimit', http.rateLimit(name, result)]]
+    return [['RateLimit-Policy', this.#policyOf(name, result)], ['RateLimit', http.rateLimit(name, result, this.#options.headers)]]
       .filter(([, value]) => value !== undefined)
   }
 
@@ -140,7 +140,7 @@ class Guard {
       const rule = this.#limiter().info()?.limits[result.index]
       this.#policy = {
         index: result.index, limit: result.limit, until: native.monotonic() + POLICY_MS,
-        text: http.rateLimitPolicy(name, policyOf(rule, result)),
+        text: http.rateLimitPolicy(name, policyOf(rule, result), this.#options.headers),
       }
     }
     return this.#policy.text
@@ -173,7 +173,8 @@ const isBucket = (rule) => rule?.algorithm === 'token_bucket' || rule?.algorithm
 
 // Of a bucket the limit told is its burst; what comes in a window is the rule's capacity.
 function policyOf (rule, result) {
-  return { quota: isBucket(rule) ? rule.capacity : result.limit, windowMs: result.windowMs }
+  const unit = rule?.algorithm === 'in_flight' ? 'concurrent-requests' : undefined
+  return { quota: isBucket(rule) ? rule.capacity : result.limit, windowMs: result.windowMs, unit }
 }
 
 function xFields (result) {

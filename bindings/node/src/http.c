@@ -45,39 +45,58 @@ NATIVE(retryAfter)
 	return value_or_throw(env, rl_http_retry_after(&r, to, sizeof to), to, "Retry-After");
 }
 
-/* rateLimit(numbers, count, name) -> text: the results have one name */
+/* Which set, by its word at `at`; the default without. */
+static bool
+call_set(struct call *c, size_t at, enum rl_http_set *set)
+{
+	char word[NAME_SIZE];
+	int found = RL_HTTP_IETF_11;
+
+	if (call_has(c, at) && !call_name(c, at, "a set", word, sizeof word))
+		return false;
+	if (call_has(c, at))
+		found = rl_http_set(word);
+	if (found < 0)
+		throw_rl(c->env, found, "set", "'ietf', 'ietf-11' or 'ietf-7' is allowed");
+	*set = (enum rl_http_set)found;
+	return found >= 0;
+}
+
+/* rateLimit(numbers, count, name, set) -> text: the results have one name */
 NATIVE(rateLimit)
 {
 	struct call c;
 	struct rl_result r[RL_LIMITS_MAX];
 	struct rl_http_limit limits[RL_LIMITS_MAX];
 	char name[NAME_SIZE], to[FIELD_SIZE];
+	enum rl_http_set set;
 	struct answer *in;
 	double count;
 
 	if (!call_begin(&c, env, info) || !call_whole(&c, 1, "count", 0, RL_LIMITS_MAX, &count) ||
 	    (in = call_answer(&c, 0, (size_t)count)) == NULL ||
-	    !call_name(&c, 2, "a rule's name", name, sizeof name))
+	    !call_name(&c, 2, "a rule's name", name, sizeof name) || !call_set(&c, 3, &set))
 		return NULL;
 	for (size_t i = 0; i < (size_t)count; i++) {
 		r[i] = result_of(&in[i]);
 		limits[i] = (struct rl_http_limit){.name = name, .result = &r[i]};
 	}
-	return value_or_throw(env, rl_http_ratelimit(limits, (size_t)count, to, sizeof to), to,
+	return value_or_throw(env, rl_http_ratelimit(set, limits, (size_t)count, to, sizeof to), to,
 	                      "RateLimit");
 }
 
-/* rateLimitPolicy(name, quota, window, unit) -> text */
+/* rateLimitPolicy(name, quota, window, unit, set) -> text */
 NATIVE(rateLimitPolicy)
 {
 	struct call c;
 	char name[NAME_SIZE], unit[NAME_SIZE], to[FIELD_SIZE];
 	struct rl_http_policy policy = {.name = name};
+	enum rl_http_set set;
 	double quota;
 
 	if (!call_begin(&c, env, info) || !call_name(&c, 0, "a rule's name", name, sizeof name) ||
 	    !call_whole(&c, 1, "quota", 0, (double)RL_HTTP_INTEGER_MAX, &quota) ||
-	    !call_ns(&c, 2, "windowMs", &policy.window_ns))
+	    !call_ns(&c, 2, "windowMs", &policy.window_ns) || !call_set(&c, 4, &set))
 		return NULL;
 	policy.quota = (uint64_t)quota;
 	if (call_has(&c, 3)) {
@@ -85,7 +104,7 @@ NATIVE(rateLimitPolicy)
 			return NULL;
 		policy.unit = unit;
 	}
-	return value_or_throw(env, rl_http_ratelimit_policy(&policy, 1, to, sizeof to), to,
+	return value_or_throw(env, rl_http_ratelimit_policy(set, &policy, 1, to, sizeof to), to,
 	                      "RateLimit-Policy");
 }
 

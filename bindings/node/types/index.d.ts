@@ -250,8 +250,8 @@ export function parseRate (text: string): { capacity: number, windowNs: bigint }
 /** Values of header fields; undefined: leave the field out. */
 export const http: {
   retryAfter (result: Result): string | undefined
-  rateLimit (name: string, results: Result | Result[]): string | undefined
-  rateLimitPolicy (name: string, policy: { quota: number, windowMs?: Time, unit?: string }): string | undefined
+  rateLimit (name: string, results: Result | Result[], set?: 'ietf' | 'ietf-11' | 'ietf-7'): string | undefined
+  rateLimitPolicy (name: string, policy: { quota: number, windowMs?: Time, unit?: string }, set?: 'ietf' | 'ietf-11' | 'ietf-7'): string | undefined
   xRateLimit (result: Result, now?: Time): { limit: string, remaining: string, reset: string | undefined } | undefined
   client (peer: string, options?: ClientOptions): { address: string, end: 'found' | 'listed' | 'no_address' | 'far', hops: number }
 }

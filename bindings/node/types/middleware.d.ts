@@ -14,7 +14,7 @@ export type Options<Request> = Which & Omit<ClientOptions, 'lines'> & {
   countStatus?: number | string | (number | string)[] | ((status: number, request: Request) => boolean)
   skip?: (request: Request) => boolean | Promise<boolean>
   /** RateLimit and RateLimit-Policy, or X-RateLimit-*, or none */
-  headers?: 'ietf' | 'x' | false
+  headers?: 'ietf' | 'ietf-11' | 'ietf-7' | 'x' | false
   status?: number
   message?: string
   /** what to do with a request that could not be decided; 'error': the framework's error handler, 503 */

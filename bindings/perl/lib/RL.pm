@@ -183,7 +183,8 @@ sub passes {
 
 sub headers {
     my ($self, @options) = @_;
-    return $self->{rule}->_headers(@$self{qw(raw now_ns)}, RL::_options(\@options, 'reset')->{reset});
+    my $given = RL::_options(\@options, qw(reset set));
+    return $self->{rule}->_headers(@$self{qw(raw now_ns)}, $given->{reset}, $given->{set} // 'ietf');
 }
 
 sub _kept {
@@ -276,7 +277,8 @@ C<undecided>), C<is_allowed>, C<is_denied>, C<reason> (C<limit>, C<ban>, C<exemp
 C<share>), C<limit>,
 C<remaining>, C<used>, C<index>, C<is_shadow_denied>, C<rule>; C<retry_after>, C<reset_after>, C<delay>, C<window> in
 seconds, and each with C<_ns>; C<error>, a name if it could not be decided. C<headers> are the fields of an HTTP answer,
-names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time. C<passes> is whether it is allowed, and dies
+names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time, and with C<< set => 'ietf-7' >> they are
+as that version of the draft has them. C<passes> is whether it is allowed, and dies
 if that could not be decided.
 
 With C<keep> the result has what was charged: C<refund> gives it back (C<< holds => 0 >>: but for units in flight), C<release> gives

@@ -187,6 +187,9 @@ is((call($app, REMOTE_ADDR => '2001:db8::3'))[0], 429, 'middleware: by its /64')
 is((call(app(rule => 'page', key => sub { undef })))[0], 200, 'middleware: nobody');
 ($status, $fields) = call(app(rule => 'page', headers => 'x'));
 ok(exists $fields->{'X-RateLimit-Limit'} && !exists $fields->{RateLimit}, 'middleware: older fields');
+($status, $fields) = call(app(rule => 'page', headers => 'ietf-7'));
+is($fields->{'RateLimit-Policy'}, '2;w=60', 'middleware: by an older version of the draft');
+like($fields->{RateLimit}, qr/^limit=2, remaining=0, reset=\d+$/, 'middleware: what is left, by it');
 is((call(app(rule => 'page', key => sub { '' })))[0], 503, 'middleware: undecided');
 is((call(app(rule => 'page', key => sub { '' }, on_error => 'allow')))[0], 200, 'middleware: let through');
 is($RL::Test::Errors::text, "rl: rule page: RL_EEMPTY: refused\nrl: rule page: RL_EEMPTY: let through\n", 'middleware: both are told');

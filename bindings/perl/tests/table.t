@@ -142,7 +142,7 @@ my %PLAY = (
     define     => sub { my $step = shift; define($step->{define}); done(0) },
     forget     => sub { my $step = shift; done($segment->forget($step->{rule})) },
     key_digest => sub { return { text => RL::key_digest(key(shift)) } },
-    headers    => sub { return { $last->headers(reset => 'unix') } },
+    headers    => sub { my $s = shift; return { $last->headers(reset => 'unix', set => $s->{set}) } },
     client     => sub {
         my $step    = shift;
         my $proxies = RL::Proxies->new($step->{trusted}, map { $_ => $step->{$_} } qw(field prefix_v4 prefix_v6));

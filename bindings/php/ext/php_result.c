@@ -178,19 +178,29 @@ ZEND_METHOD(Rl_Result, error)
 ZEND_METHOD(Rl_Result, headers)
 {
 	struct result_object *result = RESULT;
-	struct rlb_headers h;
 	bool unix_time = false;
+	zend_string *word = NULL;
+	struct rlb_headers h;
+	struct rlb_how how;
+	int set;
 
-	ZEND_PARSE_PARAMETERS_START(0, 1)
+	ZEND_PARSE_PARAMETERS_START(0, 2)
 	Z_PARAM_OPTIONAL
 	Z_PARAM_BOOL(unix_time)
+	Z_PARAM_STR(word)
 	ZEND_PARSE_PARAMETERS_END();
+	set = word ? rl_http_set(ZSTR_VAL(word)) : RL_HTTP_IETF_11;
+	if (set < 0) {
+		zend_argument_value_error(2, "must be \"ietf\", \"ietf-11\" or \"ietf-7\"");
+		RETURN_THROWS();
+	}
+	how.set = (enum rl_http_set)set;
+	how.reset = unix_time ? RL_HTTP_RESET_UNIX : RL_HTTP_RESET_DELTA;
 	if (!rlp_is_open(result->handle))
 		RETURN_THROWS();
 	array_init(return_value);
 	if (rlb_headers(result->handle->s.rl, result->entry->r.id, result->entry->r.name,
-	                &result->r, result->now_ns,
-	                unix_time ? RL_HTTP_RESET_UNIX : RL_HTTP_RESET_DELTA, &h) < 0)
+	                &result->r, result->now_ns, how, &h) < 0)
 		return;
 	for (unsigned i = 0; i < h.count; i++)
 		add_assoc_string(return_value, h.field[i].name, h.field[i].value);

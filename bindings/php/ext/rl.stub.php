@@ -226,7 +226,7 @@ namespace Rl {
         public function windowNs(): int {}
 
         /** @phpstan-return array<string, string> the fields of an HTTP answer; $unix: X-RateLimit-Reset is Unix time */
-        public function headers(bool $unix = false): array {}
+        public function headers(bool $unix = false, string $set = "ietf"): array {}
 
         /** Give back what was charged: whether it was. Without $holds units in flight stay, for release(). */
         public function refund(?int $now = null, bool $holds = true): bool {}

@@ -337,7 +337,7 @@ final class Result
         return 0.0;
     }
 
-    public function headers(bool $unix = false): array
+    public function headers(bool $unix = false, string $set = 'ietf'): array
     {
         return [];
     }

@@ -291,7 +291,7 @@ final class Player
 
     private function play_headers(array $s): array
     {
-        return $this->last->headers(unix: true);
+        return $this->last->headers(unix: true, set: $s['set'] ?? 'ietf');
     }
 
     private function play_client(array $s): array

@@ -177,15 +177,16 @@ class Gate:
             raise ValueError("rules: there is none; nothing would be limited")
         if fail not in ("open", "closed"):
             raise ValueError(f"fail: expected 'open' or 'closed', got {fail!r}")
-        unknown = set(headers) - {"standard", "older"}
-        if isinstance(headers, str) or unknown:
-            raise ValueError(f"headers: expected a list of 'standard' and 'older', got {headers!r}")
+        standard = [word for word in headers if word != "older"]
+        if isinstance(headers, str) or set(standard) - {"standard", "ietf-11", "ietf-7"} or len(standard) > 1:
+            raise ValueError(f"headers: expected a list of 'standard', 'ietf-11' or 'ietf-7', and of 'older', got {headers!r}")
         self._live = _segment(segment)
         self.rules = {name: _by(limits) for name, limits in rules.items()}
         self._key, self._fail, self._status, self._body = key, fail, status, body
         self.proxies = _proxies(proxies, client_v6)
         self._is_counted, self._actual = status_matcher(count_status), _actual(actual)
-        self._headers, self._is_exempt = headers, path_matcher(exempt, "exempt")
+        self._standard, self._older = "".join(standard).replace("standard", "ietf"), len(headers) > len(standard)
+        self._is_exempt = path_matcher(exempt, "exempt")
         self._logger = logger or logging.getLogger("rl")
         self._of, self._made, self._reported = None, {}, {}
 
@@ -309,15 +310,14 @@ class Gate:
         return self._problem(503, "The rate limit cannot be decided.", [], None)
 
     def _fields(self, decided, results):
-        """Of all rules in one field each; the older fields and Retry-After of the one that decided."""
+        """Of all rules in one field each; the older fields, RateLimit of ietf-7 and Retry-After of the one that decided."""
         joined = {}
-        if "standard" in self._headers:
-            for result in results:
-                for name, value in result.headers():
-                    if name != "Retry-After":
-                        joined.setdefault(name, []).append(value)
+        for result in results if self._standard else ():
+            for name, value in result.headers(standard=self._standard):
+                if name == "RateLimit-Policy" or (name == "RateLimit" and (self._standard != "ietf-7" or result is decided)):
+                    joined.setdefault(name, []).append(value)
         fields = [(name, ", ".join(values)) for name, values in joined.items()]
-        return fields + decided.headers(standard=False, older="older" in self._headers)
+        return fields + decided.headers(standard=False, older=self._older)
 
     def _refuse(self, request, result, headers):
         """What is never allowed, whenever the client comes back, does not invite it to."""

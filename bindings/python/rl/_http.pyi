@@ -13,6 +13,7 @@ _Paths: TypeAlias = Sequence[str] | Callable[[str], bool]
 _Actual: TypeAlias = str | Callable[[_Request], int | None]
 _Statuses: TypeAlias = int | str | Iterable[int | str] | Callable[[int, _Request], object]
 _Segment: TypeAlias = str | Mapping[str, Any] | Segment | LiveSegment | None
+_Headers: TypeAlias = Literal["standard", "ietf-11", "ietf-7", "older"]
 _Rules: TypeAlias = Mapping[str, _Limit | Sequence[_Limit] | By | None]
 
 EMPTY_KEY: str
@@ -57,7 +58,7 @@ class Gate:
     proxies: Proxies
     def __init__(
         self, segment: _Segment, rules: _Rules | None, *, key: Callable[[_Request], Any] | None = None,
-        proxies: Proxies | Iterable[str] | None = None, headers: Iterable[Literal["standard", "older"]] = ("standard",),
+        proxies: Proxies | Iterable[str] | None = None, headers: Sequence[_Headers] = ("standard",),
         exempt: _Paths = (), fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
         count_status: _Statuses | None = None, client_v6: int | None = None, actual: _Actual | None = None,

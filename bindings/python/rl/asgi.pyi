@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from . import Proxies, Result
 from ._http import By as By
-from ._http import _Actual, _Paths, _Request, _Rules, _Segment, _Statuses
+from ._http import _Actual, _Headers, _Paths, _Request, _Rules, _Segment, _Statuses
 
 __all__ = ["By", "Limit"]
 
@@ -13,7 +13,7 @@ class Limit:
     def __init__(
         self, app: Any, segment: _Segment = "default", rules: _Rules | None = None, *,
         key: Callable[[_Request], Any] | None = None, proxies: Proxies | Iterable[str] | None = None,
-        headers: Iterable[Literal["standard", "older"]] = ("standard",), exempt: _Paths = (),
+        headers: Sequence[_Headers] = ("standard",), exempt: _Paths = (),
         fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
         count_status: _Statuses | None = None, client_v6: int | None = None, actual: _Actual | None = None,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from . import Proxies, Result
 from ._http import By as By
-from ._http import _Paths, _Request, _Rules, _Segment, _Statuses
+from ._http import _Headers, _Paths, _Request, _Rules, _Segment, _Statuses
 
 __all__ = ["By", "Limit"]
 
@@ -16,7 +16,7 @@ class Limit:
     def __init__(
         self, segment: _Segment, rules: _Rules, *,
         key: Callable[[_Request], Any] | None = None, proxies: Proxies | Iterable[str] | None = None,
-        headers: Iterable[Literal["standard", "older"]] = ("standard",), exempt: _Paths = (),
+        headers: Sequence[_Headers] = ("standard",), exempt: _Paths = (),
         fail: Literal["open", "closed"] = "open", status: int = 429,
         body: Callable[[_Request, Result], tuple[str | bytes, str]] | None = None, logger: logging.Logger | None = None,
         count_status: _Statuses | None = None, client_v6: int | None = None,

@@ -61,8 +61,8 @@ class Limit:
     configured. A request is charged to all rules or to none.
 
     `key`: a function of the environ, in place of the client's address; None exempts. `proxies`: networks of proxies
-    whose X-Forwarded-For is believed, or an rl.Proxies. `headers`: "standard" for RateLimit and RateLimit-Policy,
-    "older" for X-RateLimit-*. `exempt`: paths, or a function of the path. `fail`: "open" serves what cannot be
+    whose X-Forwarded-For is believed, or an rl.Proxies. `headers`: "standard" for RateLimit and RateLimit-Policy
+    of the draft's latest version ("ietf-11"), "ietf-7" for them as clients of version 7 read them, "older" for X-RateLimit-*. `exempt`: paths, or a function of the path. `fail`: "open" serves what cannot be
     decided, "closed" answers 503; both are logged. `status` of a refusal; who is never let in gets 403. `body`: a
     function of environ and result that returns a body and its content type, in place of problem+json. `client_v6`: how
     many leading bits of an IPv6 address are one client, 64; 128 counts single addresses.

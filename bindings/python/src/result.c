@@ -163,6 +163,8 @@ policy_of(const struct result *self, struct rl_rule_info *info, struct rl_http_p
 	                                  .quota = is_bucket ? info->limits[r->index].capacity
 	                                                     : r->limit,
 	                                  .window_ns = r->window_ns};
+	if (algorithm && algorithm->flags & RL_IS_HELD)
+		policy->unit = "concurrent-requests";
 	return 1;
 }
 
@@ -178,7 +180,7 @@ put_field(PyObject *fields, const char *name, ssize_t len, const char *text)
 }
 
 static int
-put_standard(const struct result *self, PyObject *fields)
+put_standard(const struct result *self, enum rl_http_set set, PyObject *fields)
 {
 	struct rl_rule_info info;
 	struct rl_http_policy policy;
@@ -187,10 +189,10 @@ put_standard(const struct result *self, PyObject *fields)
 
 	if (!policy_of(self, &info, &policy))
 		return 0;
-	ssize_t len = rl_http_ratelimit_policy(&policy, 1, text, sizeof text);
+	ssize_t len = rl_http_ratelimit_policy(set, &policy, 1, text, sizeof text);
 	if (put_field(fields, "RateLimit-Policy", len, text) < 0)
 		return -1;
-	len = rl_http_ratelimit(&limit, 1, text, sizeof text);
+	len = rl_http_ratelimit(set, &limit, 1, text, sizeof text);
 	return put_field(fields, "RateLimit", len, text);
 }
 
@@ -209,11 +211,30 @@ put_older(const struct result *self, enum rl_http_reset reset, PyObject *fields)
 	               : 0;
 }
 
+/* True, False or a word. The set, or -1: none. */
+static int
+take_set(PyObject *given, void *to)
+{
+	int *set = to;
+
+	if (!PyUnicode_Check(given)) {
+		*set = PyObject_IsTrue(given) ? RL_HTTP_IETF_11 : -1;
+		return !PyErr_Occurred();
+	}
+	const char *word = PyUnicode_AsUTF8AndSize(given, NULL);
+	*set = rl_http_set(word);
+	if (word && *set < 0)
+		PyErr_Format(PyExc_ValueError,
+		             "standard: expected 'ietf', 'ietf-11' or 'ietf-7', got %R", given);
+	return *set >= 0;
+}
+
 PyDoc_STRVAR(
 	headers_doc,
 	"headers($self, *, standard=True, older=False, unix_reset=True)\n--\n\n"
 	"The header fields of an answer as a list of (name, value): Retry-After if there is\n"
-	"one; with `standard` RateLimit-Policy and RateLimit, with `older` X-RateLimit-Limit,\n"
+	"one; with `standard` RateLimit-Policy and RateLimit, as the latest draft has them or as\n"
+	"'ietf-11' or 'ietf-7' says; with `older` X-RateLimit-Limit,\n"
 	"-Remaining and -Reset. Their reset is Unix time, or with unix_reset=False seconds\n"
 	"from now. Nothing is told of a request that was not decided by a limit.");
 static PyObject *
@@ -221,17 +242,18 @@ result_headers(PyObject *object, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = {"standard", "older", "unix_reset", NULL};
 	struct result *self = (struct result *)object;
-	int standard = 1, older = 0, unix_reset = 1;
+	int set = RL_HTTP_IETF_11, older = 0, unix_reset = 1;
 	char text[RL_HTTP_SECONDS_SIZE];
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$ppp:headers", names, &standard, &older,
-	                                 &unix_reset) ||
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$O&pp:headers", names, take_set, &set,
+	                                 &older, &unix_reset) ||
 	    !segment_enter(self->rule->segment))
 		return NULL;
 	PyObject *fields = PyList_New(0);
 	ssize_t len = rl_http_retry_after(&self->r, text, sizeof text);
 	if (!fields || put_field(fields, "Retry-After", len, text) < 0 ||
-	    (self->r.limit > 0 && standard && put_standard(self, fields) < 0) ||
+	    (self->r.limit > 0 && set >= 0 &&
+	     put_standard(self, (enum rl_http_set)set, fields) < 0) ||
 	    (self->r.limit > 0 && older &&
 	     put_older(self, unix_reset ? RL_HTTP_RESET_UNIX : RL_HTTP_RESET_DELTA, fields) < 0))
 		Py_CLEAR(fields);

@@ -4,6 +4,7 @@
 import asyncio
 import json
 import logging
+import re
 
 import pytest
 import rl
@@ -78,6 +79,20 @@ def test_fields_that_the_application_sets_stay(private):
     sent = asgi_call(rl.asgi.Limit(asgi_hello, private, {"client": "2/h"}))
     assert [value for name, value in sent[0]["headers"] if name == b"ratelimit"] == [b"own"]
     assert b"ratelimit-policy" in dict(sent[0]["headers"])
+
+
+def test_fields_by_a_version_of_the_draft(private):
+    app = limit(private, headers=["ietf-7"], rules={"client": "2/h", "other": "9/h"})
+    headers = wsgi_call(app)[1]
+    assert headers["RateLimit-Policy"] == "2;w=3600, 9;w=3600"
+    assert re.fullmatch(r"limit=2, remaining=1, reset=\d+", headers["RateLimit"])
+    headers = wsgi_call(limit(private, headers=["ietf-11"]))[1]
+    assert re.fullmatch(r'"client";r=0;t=\d+', headers["RateLimit"])
+    for wrong in ("ietf-7", ["ietf-12"], ["ietf-7", "standard"]):
+        with pytest.raises(ValueError, match="headers: expected a list"):
+            limit(private, headers=wrong)
+    with pytest.raises(ValueError, match="'ietf-12'"):
+        private.rule("client", "2/h").check("x").headers(standard="ietf-12")
 
 
 def test_without_headers(private):

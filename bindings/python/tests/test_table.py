@@ -232,7 +232,7 @@ class Player:
         return {"text": rl.key_digest(key_of(step))}
 
     def headers(self, step):
-        return dict(self.last.headers(older=True))
+        return dict(self.last.headers(standard=step.get("set", True), older=True))
 
     def client(self, step):
         prefixes = {name: step[name] for name in ("prefix_v4", "prefix_v6") if name in step}

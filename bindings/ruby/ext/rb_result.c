@@ -316,24 +316,31 @@ result_release(VALUE self)
 	return done ? Qtrue : Qfalse;
 }
 
-/* The fields of an HTTP answer as a Hash; reset: :delta (default) or :unix. */
+/* The fields of an HTTP answer as a Hash; reset: :delta (default) or :unix; set: "ietf-7". */
 static VALUE
 result_headers(int argc, VALUE *argv, VALUE self)
 {
-	static const char *const names[] = {"reset", NULL};
+	static const char *const names[] = {"reset", "set", NULL};
 	struct result *result = result_get(self);
-	VALUE options, fields = rb_hash_new();
-	enum rl_http_reset reset;
+	VALUE options, word, fields = rb_hash_new();
 	struct rlb_headers h;
+	struct rlb_how how;
 	struct rule *rule;
+	int set;
 
 	rb_scan_args(argc, argv, "0:", &options);
 	rlr_only(options, names);
 	rule = rlr_rule(result->self_rule);
-	reset = rlr_get(options, "reset") == ID2SYM(rb_intern("unix")) ? RL_HTTP_RESET_UNIX
-	                                                               : RL_HTTP_RESET_DELTA;
+	how.reset = rlr_get(options, "reset") == ID2SYM(rb_intern("unix")) ? RL_HTTP_RESET_UNIX
+	                                                                   : RL_HTTP_RESET_DELTA;
+	word = rb_obj_as_string(rlr_get(options, "set"));
+	set = RSTRING_LEN(word) > 0 ? rl_http_set(StringValueCStr(word)) : RL_HTTP_IETF_11;
+	if (set < 0)
+		rb_raise(rb_eArgError, "set: %" PRIsVALUE "; ietf, ietf-11 or ietf-7 is needed",
+		         word);
+	how.set = (enum rl_http_set)set;
 	if (rlb_headers(rule->segment->s.rl, rule->r.id, rule->r.name, &result->r, result->now_ns,
-	                reset, &h) < 0)
+	                how, &h) < 0)
 		rb_raise(rb_eArgError, "the result has no header fields");
 	for (unsigned i = 0; i < h.count; i++)
 		rb_hash_aset(fields, rb_str_new_cstr(h.field[i].name),

@@ -255,8 +255,8 @@ class Player
     { "text" => RL.key_digest(key(step)) }
   end
 
-  def play_headers(_step)
-    @last.headers(reset: :unix)
+  def play_headers(step)
+    @last.headers(reset: :unix, set: step["set"])
   end
 
   def play_client(step)

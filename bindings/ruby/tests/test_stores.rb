@@ -150,6 +150,9 @@ class TestMiddleware < Minitest::Test
   def test_headers
     assert_equal %w[X X-RateLimit-Limit X-RateLimit-Remaining X-RateLimit-Reset], ask(app(headers: :x))[1].keys.sort
     assert_equal %w[X], ask(app(headers: :none))[1].keys
+    headers = ask(app(headers: :"ietf-7"))[1]
+    assert_equal "2;w=3600", headers["RateLimit-Policy"]
+    assert_match(/\Alimit=2, remaining=\d, reset=\d+\z/, headers["RateLimit"])
     assert_raises(ArgumentError) { app(headers: :all) }
   end
 

@@ -70,9 +70,11 @@ main(int argc, char **argv)
 		policies[count] = policy_of(rl, rule, argv[i], &results[count]);
 		limits[count] = (struct rl_http_limit){.name = argv[i], .result = &results[count]};
 	}
-	show("RateLimit-Policy", rl_http_ratelimit_policy(policies, count, value, sizeof(value)),
+	show("RateLimit-Policy",
+	     rl_http_ratelimit_policy(RL_HTTP_IETF_11, policies, count, value, sizeof(value)),
 	     value);
-	show("RateLimit", rl_http_ratelimit(limits, count, value, sizeof(value)), value);
+	show("RateLimit", rl_http_ratelimit(RL_HTTP_IETF_11, limits, count, value, sizeof(value)),
+	     value);
 	show_last(&results[0], now_ns);
 	rl_close(rl);
 	return 0;

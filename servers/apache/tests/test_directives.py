@@ -302,6 +302,12 @@ class Directives(unittest.TestCase):
             if kind == "x":
                 self.assertLess(int(answers[1].fields["X-RateLimit-Reset"]), 40 * 86400)
 
+    def test_headers_by_a_version_of_the_draft(self):
+        answer = self.apache.get("/headers/ietf-7")
+        self.assertEqual(answer.fields["RateLimit-Policy"].split(";")[0], "2")
+        self.assertRegex(answer.fields["RateLimit"], r"^limit=2, remaining=1, reset=\d+$")
+        self.assertRegex(self.apache.get("/headers/ietf-11").fields["RateLimit"], r'^"two";r=1;t=\d+$')
+
     def problem(self, answer, status, kind):
         self.assertEqual((answer.status, answer.fields["Content-Type"]), (status, "application/problem+json"))
         told = json.loads(answer.body)
@@ -464,6 +470,8 @@ SECTIONS = {
     "/loud": "RLLimit one loud\nRLLogLevel error",
     "/headers/off": "RLLimit one headers-off\nRLHeaders off",
     "/headers/ietf": "RLLimit one headers-ietf\nRLHeaders ietf",
+    "/headers/ietf-7": "RLLimit two headers-7\nRLHeaders ietf-7",
+    "/headers/ietf-11": "RLLimit two headers-11\nRLHeaders ietf-11",
     "/headers/x": "RLLimit one headers-x\nRLHeaders x",
     "/headers/x-unix": "RLLimit one headers-x-unix\nRLHeaders x-unix",
     "/headers/retry-after": "RLLimit one headers-r\nRLHeaders retry-after",
@@ -677,6 +685,8 @@ class Wrong(unittest.TestCase):
         ("RLHeaders y", '"y"'),
         ("RLHeaders x x-unix", "choose one"),
         ("RLHeaders ietf off", '"off"'),
+        ("RLHeaders ietf ietf-7", "two forms of the same fields"),
+        ("RLHeaders ietf-12", '"ietf-12"'),
         ("RLOnError maybe", '"maybe"'),
         ("RLClientPrefix 33 64", '"33"'),
         ("RLClientPrefix 32 0", '"0"'),

@@ -243,9 +243,9 @@ class Peeked:
 
     def field(self, call, item):
         text = ctypes.create_string_buffer(256)
-        call.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+        call.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
         call.restype = ctypes.c_ssize_t
-        length = call(ctypes.byref(item), 1, text, len(text))
+        length = call(0, ctypes.byref(item), 1, text, len(text))
         return text.value.decode() if length > 0 else None
 
     def ratelimit(self):
@@ -337,6 +337,20 @@ class Fields(Case):
         self.assertEqual(told["/c"][1], '"r";q=1;w=3600')
         self.assertGreater(int(told["/c"][4]), 1700000000)
         self.assertEqual([v is None for v in told["/index.html"]], [True] * 5 + [False])
+
+    def test_by_a_version_of_the_draft(self):
+        """One rule, told in two ways; in the older one, RateLimit is of the tightest."""
+        n = self.nginx("rl_rule r 5/h algorithm=anchored_window; rl_rule s 3/h algorithm=anchored_window;" +
+                       server("rl_limit r key=$arg_k;", "location = /a { rl_limit r key=$arg_k; rl_limit s key=$arg_k; rl_headers ietf-7 x; }",
+                              "location = /b { rl_headers ietf-11; }", "location = /c { rl_headers ietf; }"))
+        answer = n.get("/a?k=x")
+        self.assertEqual((answer["RateLimit-Policy"], answer["RateLimit"]), ("5;w=3600, 3;w=3600", "limit=3, remaining=2, reset=3600"))
+        self.assertEqual(answer["X-RateLimit-Remaining"], "2")
+        for path, left in (("/b", 3), ("/c", 2)):
+            answer = n.get(path + "?k=x")
+            self.assertEqual(answer["RateLimit-Policy"], '"r";q=5;w=3600')
+            self.assertRegex(answer["RateLimit"], rf'^"r";r={left};t=\d+$')
+        self.assertEqual(n.get("/a?k=x")["RateLimit-Policy"], "5;w=3600, 3;w=3600")
 
     def test_with_an_error_page(self):
         n = self.nginx("rl_rule r 1/h;" + server("error_page 429 /b;", "location = /a { rl_limit r key=$arg_k; }"))
@@ -430,6 +444,7 @@ class Configuration(Case):
     def test_the_others(self):
         for bad, said in (("rl_status 200", "must be between 400 and 599"), ("rl_headers", "invalid number of arguments"),
                           ("rl_headers on", 'invalid parameter "on"'), ("rl_headers off ietf", '"off" beside others'),
+                          ("rl_headers ietf-7 ietf", "two forms of the same fields"), ("rl_headers ietf-12", 'invalid parameter "ietf-12"'),
                           ("rl_on_error maybe", 'must be "allow"'), ("rl_on_error deny 200", "between 400 and 599"),
                           ("rl_on_error allow 503", 'must be "allow"'), ("rl_never_status 1", "between 400 and 599")):
             self.refuses("rl_rule r 5/s;" + server(bad + ";"), said)

@@ -27,13 +27,38 @@ write_retry_after(const struct call *c, char *to, size_t size)
 static ssize_t
 write_policies(const struct call *c, char *to, size_t size)
 {
-	return rl_http_ratelimit_policy(c->input, c->count, to, size);
+	return rl_http_ratelimit_policy(RL_HTTP_IETF_11, c->input, c->count, to, size);
 }
 
 static ssize_t
 write_limits(const struct call *c, char *to, size_t size)
 {
-	return rl_http_ratelimit(c->input, c->count, to, size);
+	return rl_http_ratelimit(RL_HTTP_IETF_11, c->input, c->count, to, size);
+}
+
+static ssize_t
+write_policies_of_seven(const struct call *c, char *to, size_t size)
+{
+	return rl_http_ratelimit_policy(RL_HTTP_IETF_7, c->input, c->count, to, size);
+}
+
+static ssize_t
+write_limits_of_seven(const struct call *c, char *to, size_t size)
+{
+	return rl_http_ratelimit(RL_HTTP_IETF_7, c->input, c->count, to, size);
+}
+
+static ssize_t
+write_policies_of_none(const struct call *c, char *to, size_t size)
+{
+	return rl_http_ratelimit_policy((enum rl_http_set)(RL_HTTP_IETF_7 + 1), c->input, c->count,
+	                                to, size);
+}
+
+static ssize_t
+write_limits_of_none(const struct call *c, char *to, size_t size)
+{
+	return rl_http_ratelimit((enum rl_http_set) - 1, c->input, c->count, to, size);
 }
 
 static ssize_t
@@ -127,6 +152,12 @@ expect_limit(const char *name, struct rl_result result, const char *text)
 	struct rl_http_limit limit = {.name = name, .result = &result};
 
 	expect(&(struct call){write_limits, &limit, 1}, text);
+}
+
+static void
+expect_of_seven(const struct rl_http_limit *limits, size_t count, const char *text)
+{
+	expect(&(struct call){write_limits_of_seven, limits, count}, text);
 }
 
 /* Durations at the edges of a second, and as whole seconds, rounded up. */
@@ -405,6 +436,56 @@ expect_no_problem(struct rl_http_problem problem)
 	expect_invalid(&(struct call){write_problem, &problem, 1});
 }
 
+/* Neither name, unit nor partition; of several limits the tightest. */
+static void
+test_version_seven(void **state)
+{
+	const struct rl_http_policy policies[] = {
+		{"a", 100, 60 * RL_SECOND, .unit = "content-bytes", .partition = "me",
+	         .partition_len = 2},
+		{.name = "b", .quota = 5, .window_ns = RL_NEVER_NS}};
+	struct rl_result wide = {.limit = 100, .remaining = 50, .reset_after_ns = 30 * RL_SECOND},
+			 tight = {.limit = 5, .remaining = 2, .reset_after_ns = RL_NEVER_NS},
+			 denied = {.verdict = RL_DENIED,
+	                           .limit = 9,
+	                           .remaining = 60,
+	                           .retry_after_ns = RL_SECOND + 1},
+			 unknown = {.verdict = RL_UNDECIDED};
+	const struct rl_http_limit limits[] = {{.name = "u", .result = &unknown},
+	                                       {"w", &wide, "me", 2},
+	                                       {.name = "t", .result = &tight},
+	                                       {.name = "d", .result = &denied},
+	                                       {.name = "w", .result = &wide}};
+
+	(void)state;
+	expect(&(struct call){write_policies_of_seven, policies, 2}, "100;w=60, 5");
+	expect_of_seven(limits, 1, "");
+	expect_of_seven(limits, 2, "limit=100, remaining=50, reset=30");
+	expect_of_seven(limits, 3, "limit=5, remaining=2");
+	expect_of_seven(limits, 5, "limit=9, remaining=60, reset=2");
+	expect_of_seven(limits + 2, 1, "limit=5, remaining=2");
+	expect_of_seven(NULL, 0, "");
+	expect_invalid(&(struct call){write_limits_of_seven, NULL, 1});
+}
+
+static void
+test_sets(void **state)
+{
+	static const struct rl_http_policy policy = {.name = "a", .quota = 1};
+	const struct rl_result r = {.limit = 1};
+	const struct rl_http_limit limit = {.name = "a", .result = &r};
+
+	(void)state;
+	assert_int_equal(rl_http_set("ietf"), 0);
+	assert_int_equal(rl_http_set("ietf-11"), RL_HTTP_IETF_11);
+	assert_int_equal(rl_http_set("ietf-7"), RL_HTTP_IETF_7);
+	assert_int_equal(rl_http_set("ietf-70"), -EINVAL);
+	assert_int_equal(rl_http_set(""), -EINVAL);
+	assert_int_equal(rl_http_set(NULL), -EINVAL);
+	expect_invalid(&(struct call){write_policies_of_none, &policy, 1});
+	expect_invalid(&(struct call){write_limits_of_none, &limit, 1});
+}
+
 static void
 test_problems(void **state)
 {
@@ -595,6 +676,8 @@ main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_undecided_limits_are_left_out),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_version_seven),
+		cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_problems),
 		cmocka_unit_test(test_no_problems),
 		cmocka_unit_test(test_a_problem_fits),

@@ -497,15 +497,23 @@ play_digest(struct play *p, const json_t *step)
 }
 
 /* The quota of a bucket is its rule's capacity, of others the limit that was told. */
-static uint64_t
-quota(const struct play *p)
+static struct rl_http_policy
+policy_of(const struct play *p)
 {
+	struct rl_http_policy policy = {
+		.name = p->last_rule, .quota = p->last.limit, .window_ns = p->last.window_ns};
 	struct rl_rule_info info;
 	const struct rl_limit *l;
+	uint32_t flags;
 
 	assert_int_equal(rl_rule_info(p->rl, rl_find(p->rl, p->last_rule), &info), 1);
 	l = &info.limits[p->last.index];
-	return rl_algorithm_info(l->algorithm)->flags & RL_IS_BUCKET ? l->capacity : p->last.limit;
+	flags = rl_algorithm_info(l->algorithm)->flags;
+	if (flags & RL_IS_BUCKET)
+		policy.quota = l->capacity;
+	if (flags & RL_IS_HELD)
+		policy.unit = "concurrent-requests";
+	return policy;
 }
 
 static void
@@ -518,18 +526,22 @@ put_text(json_t *answer, const char *name, const char *text)
 static json_t *
 play_headers(struct play *p, const json_t *step)
 {
-	const struct rl_http_policy policy = {
-		.name = p->last_rule, .quota = quota(p), .window_ns = p->last.window_ns};
+	const struct rl_http_policy policy = policy_of(p);
 	const struct rl_http_limit limit = {.name = p->last_rule, .result = &p->last};
 	json_t *answer = json_object();
 	struct rl_http_triple triple;
+	int set = RL_HTTP_IETF_11;
 	char text[TEXT_MAX];
 
+	if (json_object_get(step, "set"))
+		set = rl_http_set(text_of(step, "set"));
+	assert_true(set >= 0);
 	assert_true(rl_http_retry_after(&p->last, text, sizeof text) >= 0);
 	put_text(answer, "Retry-After", text);
-	assert_true(rl_http_ratelimit_policy(&policy, 1, text, sizeof text) > 0);
+	assert_true(rl_http_ratelimit_policy((enum rl_http_set)set, &policy, 1, text, sizeof text) >
+	            0);
 	put_text(answer, "RateLimit-Policy", text);
-	assert_true(rl_http_ratelimit(&limit, 1, text, sizeof text) >= 0);
+	assert_true(rl_http_ratelimit((enum rl_http_set)set, &limit, 1, text, sizeof text) >= 0);
 	put_text(answer, "RateLimit", text);
 	rl_http_x_ratelimit(&p->last, RL_HTTP_RESET_UNIX, ns_of(step, "at_ns"), &triple);
 	put_text(answer, "X-RateLimit-Limit", triple.limit);

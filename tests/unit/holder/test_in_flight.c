@@ -909,13 +909,13 @@ test_headers(void **state)
 
 	(void)state;
 	assert_int_equal(acquire(rl, rule, "k", 1, &hold, &r), RL_ALLOWED);
-	rl_http_ratelimit(&limit, 1, text, sizeof text);
+	rl_http_ratelimit(RL_HTTP_IETF_11, &limit, 1, text, sizeof text);
 	assert_string_equal(text, "\"r\";r=0");
 	assert_int_equal(acquire(rl, rule, "k", 1, &hold, &r), RL_DENIED);
 	assert_int_equal(rl_http_retry_after(&r, text, sizeof text), 0);
-	rl_http_ratelimit(&limit, 1, text, sizeof text);
+	rl_http_ratelimit(RL_HTTP_IETF_11, &limit, 1, text, sizeof text);
 	assert_string_equal(text, "\"r\";r=0");
-	rl_http_ratelimit_policy(&policy, 1, text, sizeof text);
+	rl_http_ratelimit_policy(RL_HTTP_IETF_11, &policy, 1, text, sizeof text);
 	assert_string_equal(text, "\"r\";q=1;qu=\"concurrent-requests\"");
 	assert_int_equal(rl_http_x_ratelimit(&r, RL_HTTP_RESET_DELTA, T0, &triple), 1);
 	assert_string_equal(triple.remaining, "0");

@@ -185,10 +185,11 @@ class Player {
     const rule = this.limiters[name].info().limits[result.index]
     const isBucket = rule.algorithm.endsWith('_bucket')
     const triple = rl.http.xRateLimit(result, timeOf(step.at_ns))
-    const policy = { quota: isBucket ? rule.capacity : result.limit, windowMs: result.windowMs }
+    const unit = rule.algorithm === 'in_flight' ? 'concurrent-requests' : undefined
+    const policy = { quota: isBucket ? rule.capacity : result.limit, windowMs: result.windowMs, unit }
     return trim({
-      'RateLimit-Policy': rl.http.rateLimitPolicy(name, policy),
-      RateLimit: rl.http.rateLimit(name, result),
+      'RateLimit-Policy': rl.http.rateLimitPolicy(name, policy, step.set),
+      RateLimit: rl.http.rateLimit(name, result, step.set),
       'Retry-After': rl.http.retryAfter(result),
       'X-RateLimit-Limit': triple.limit,
       'X-RateLimit-Remaining': triple.remaining === '0' ? '00' : triple.remaining,

@@ -69,6 +69,16 @@ for (const [name, start] of Object.entries(frameworks)) {
       segment.close()
     })
 
+    test('fields by a version of the draft', async () => {
+      const segment = newSegment()
+      await serving({ limiter: segment.define('api', rule), headers: 'ietf-7' }, async (ask) => {
+        const { headers } = await ask()
+        assert.equal(headers['ratelimit-policy'], '2;w=86400')
+        assert.match(headers.ratelimit, /^limit=2, remaining=1, reset=\d+$/)
+      })
+      segment.close()
+    })
+
     test('older fields, or none; another status and message', async () => {
       const segment = newSegment()
       const limiter = segment.define('api', { ...rule, capacity: 1 })

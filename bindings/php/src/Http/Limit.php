@@ -30,6 +30,7 @@ final class Limit
 
     /**
      * @param ?string $key whom the request counts for; the client's address, of IPv6 its first $clientV6 bits
+     * @param bool|string $headers whether the draft's fields are sent, or by which version: "ietf-11", "ietf-7"
      * @param list<string> $trusted networks of proxies whose X-Forwarded-For is believed
      */
     public static function request(
@@ -39,11 +40,11 @@ final class Limit
         int|string|array|Closure|null $countStatus = null,
         array $trusted = [],
         int $clientV6 = 64,
-        bool $headers = true,
+        bool|string $headers = true,
     ): Result {
         $isCounted = self::matcher($countStatus);
         $result = $rule->check($key ?? self::client($trusted, $clientV6), $cost, keep: true);
-        foreach ($headers ? $result->headers() : [] as $name => $value) {
+        foreach ($headers ? $result->headers(set: $headers === true ? 'ietf' : $headers) : [] as $name => $value) {
             if (!str_starts_with($name, 'X-')) {
                 header("$name: $value");
             }

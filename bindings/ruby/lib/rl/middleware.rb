@@ -18,7 +18,8 @@ module RL
   # that does not count. An exception is a 500. What ends without an answer counts. Units in flight are held until the
   # body is closed.
   class Middleware
-    HEADERS = { ietf: /\ARate/, x: /\AX-/, none: /\A(?!)/ }.freeze
+    IETF = /\ARate/
+    HEADERS = { ietf: IETF, "ietf-11": IETF, "ietf-7": IETF, x: /\AX-/, none: /\A(?!)/ }.freeze
 
     def initialize(app, rule, key: nil, trusted: [], client_v6: 64, headers: :ietf, on_error: :deny, count_status: nil)
       @app = app
@@ -26,6 +27,7 @@ module RL
       @proxies = Proxies.new(trusted, prefix_v6: client_v6)
       @key = key || method(:client)
       @headers = HEADERS.fetch(headers) { raise ArgumentError, "headers: #{headers.inspect} is none of #{HEADERS.keys}" }
+      @set = @headers == IETF ? headers : :ietf
       raise ArgumentError, "on_error: #{on_error.inspect} is neither :allow nor :deny" unless %i[allow deny].include?(on_error)
 
       @on_error = on_error
@@ -80,7 +82,7 @@ module RL
     end
 
     def fields(result)
-      result.headers.select { |name, _| name == "Retry-After" || name.match?(@headers) }
+      result.headers(set: @set).select { |name, _| name == "Retry-After" || name.match?(@headers) }
     end
 
     def refuse(result)

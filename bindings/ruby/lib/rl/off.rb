@@ -62,7 +62,7 @@ module RL
       define_method(name) { value }
     end
 
-    def headers(reset: :delta)
+    def headers(reset: :delta, set: :ietf)
       {}
     end
 

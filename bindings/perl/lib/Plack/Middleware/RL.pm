@@ -8,14 +8,15 @@ use Plack::Util;
 use Plack::Util::Accessor qw(segment rule limit key trusted client_v6 headers on_error count_status);
 use RL;
 
-my %HEADERS = (ietf => qr/^RateLimit/, x => qr/^X-/, none => qr/^(?!)/);
+my $IETF = qr/^RateLimit/;
+my %HEADERS = (ietf => $IETF, 'ietf-11' => $IETF, 'ietf-7' => $IETF, x => qr/^X-/, none => qr/^(?!)/);
 
 sub prepare_app {
     my $self = shift;
     my ($segment, $rule, $limit) = ($self->segment // 'default', $self->rule, $self->limit);
     my ($headers, $on_error) = ($self->headers // 'ietf', $self->on_error // 'deny');
     die "rule: it is missing\n" unless defined $rule;
-    die "headers: $headers is none of ietf, x, none\n" unless $HEADERS{$headers};
+    die "headers: $headers is none of ietf, ietf-11, ietf-7, x, none\n" unless $HEADERS{$headers};
     die "on_error: $on_error is neither allow nor deny\n" unless $on_error =~ /^(allow|deny)$/;
     unless (ref $rule) {
         $segment = RL->open($segment) unless ref $segment;
@@ -23,6 +24,7 @@ sub prepare_app {
     }
     $self->{of}      = $rule;
     $self->{shown}   = $HEADERS{$headers};
+    $self->{set}     = $headers =~ /^ietf/ ? $headers : undef;
     $self->{passing} = $on_error eq 'allow';
     $self->{proxies} = RL::Proxies->new($self->trusted // [], prefix_v6 => $self->client_v6 // 64);
     $self->{counts}  = _counts($self->count_status);
@@ -51,7 +53,7 @@ sub call {
         $env->{'psgi.errors'}->print('rl: rule ' . $self->{of}->name . ': ' . $result->error . ": $what\n");
         return $self->{passing} ? $self->app->($env) : _answer(503, 'Cannot be decided');
     }
-    my %fields = $result->headers;
+    my %fields = $result->headers(set => $self->{set});
     my @shown = map { ($_ => $fields{$_}) } grep { /$self->{shown}/ } sort keys %fields;
     push @shown, 'Retry-After' => $fields{'Retry-After'} if exists $fields{'Retry-After'};
     return _answer(403, 'Forbidden', @shown) if $result->reason eq 'ban' && !$result->is_allowed;
@@ -139,7 +141,7 @@ not count. An application that dies has answered 500. What ends without an answe
 
 =item headers
 
-C<ietf> for C<RateLimit> (the default), C<x> for C<X-RateLimit-Limit> and its like, or C<none>.
+C<ietf> for C<RateLimit> (the default), C<ietf-7> as version 7 of the draft has it, C<x> for C<X-RateLimit-Limit> and its like, or C<none>.
 
 =item on_error
 
