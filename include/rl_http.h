@@ -46,12 +46,12 @@
  *   as it is told does not come too early.
  *
  * Sources: Retry-After and delay-seconds are RFC 9110, section 10.2.3. RateLimit-Policy and
- * RateLimit are draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4; the
- * draft is not an RFC yet, and names of parameters may still change, for which there is enum
- * rl_http_set. Strings, integers, byte sequences and lists are those of structured fields, RFC 9651, sections 3 and 4.1. The older
- * X-RateLimit fields have no specification, nor has X-Forwarded-For. Forwarded is RFC 7239,
- * problems are RFC 9457. The draft has no field for a partition of its own, nor for what a request
- * has cost, and so has rl.
+ * RateLimit are draft-ietf-httpapi-ratelimit-headers-11 (May 2026), sections 3 and 4; the draft
+ * is not an RFC yet, and names of parameters may still change, for which there is enum
+ * rl_http_set. Strings, integers, byte sequences and lists are those of structured fields, RFC
+ * 9651, sections 3 and 4.1. The older X-RateLimit fields have no specification, nor has
+ * X-Forwarded-For. Forwarded is RFC 7239, problems are RFC 9457. The draft has no field for a
+ * partition of its own, nor for what a request has cost, and so has rl.
  */
 
 #include <rl.h>
