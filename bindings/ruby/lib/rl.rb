@@ -7,6 +7,7 @@ require RbConfig::CONFIG["host_os"].include?("linux") ? "rl/rl_ext" : "rl/off"
 require "rl/version"
 require "rl/segment"
 require "rl/rule"
+require "rl/stream"
 
 module RL
   # An answer of several rules at once. `decided` is the number of the item that denied, or nil.
@@ -21,7 +22,7 @@ module RL
     end
   end
 
-  # Raised by Rule#hold and Rule#check!: the request is not allowed, and `result` says why.
+  # Raised by Rule#hold, Rule#spend and Rule#check!: the request is not allowed, and `result` says why.
   class Denied < StandardError
     attr_reader :result
 

@@ -2,7 +2,7 @@
 
 # SPDX-License-Identifier: BSD-2-Clause
 # What the servers' workers run: /native asks a rule, /attack a throttle of Rack::Attack, /hold takes a unit in
-# flight and keeps it, /login is a middleware of which failures count. Each answer names its worker.
+# flight and keeps it, /login is a middleware of which failures count, /spend what is paid afterwards. Each answer names its worker.
 require "rack/attack"
 require "rl/middleware"
 require "rl/rack_attack"
@@ -21,9 +21,25 @@ logins = RL::Middleware.new(lambda do |env|
   [env["PATH_INFO"] == "/login/right" ? 200 : 401, { "X-Worker" => Process.pid.to_s }, []]
 end, web.rule("login", "5/day"), trusted: ["unix:"], count_status: [401])
 
+# What a request does that is charged 40; the counter has how many parts of answers there were.
+tokens = web.rule("tokens", "3000/day")
+parts = web.counters("parts")
+endless = Enumerator.new { |out| loop { parts.add("all", 1, 3600) && out << ("." * 65_536) } }
+costs = { "less" => ->(spent) { spent.settle(15) }, "more" => ->(spent) { spent.settle(100) }, "unknown" => ->(_) {},
+          "thrown" => ->(_) { raise IOError }, "killed" => ->(_) { Process.kill(:KILL, Process.pid) } }
+spends = lambda do |what|
+  next [200, {}, tokens.check!("one", 40, keep: true).stream(endless) { 1 }] if what == "endless"
+
+  tokens.spend("one", 40, &costs.fetch(what))
+  [200, {}, []]
+rescue RL::Denied
+  [429, {}, []]
+end
+
 use Rack::Attack
 run(lambda do |env|
   # A server on a unix socket says that its clients are here.
+  next spends.call(env["PATH_INFO"].delete_prefix("/spend/")) if env["PATH_INFO"].start_with?("/spend/")
   next logins.call(env.merge("REMOTE_ADDR" => "")) if env["PATH_INFO"].start_with?("/login/")
 
   result = case env["PATH_INFO"]

@@ -155,6 +155,37 @@ class TestServers < Minitest::Test
     assert_match(/2001:db8:0:7::/, rlctl(name, "get", "login", "2001:db8:0:7::").first)
   end
 
+  # As much as answers have cost, over an exception, a worker that is killed and a client that hangs up.
+  def what_is_used_is_what_it_has_cost(dir, name)
+    web = RL.open(name)
+    tokens, parts = web.rule("tokens"), web.counters("parts")
+    10.times { %w[less more unknown].each { |what| assert_equal 200, get(dir, "/spend/#{what}").first } }
+    assert_equal 10 * (15 + 100 + 40), tokens.peek("one").used
+    { "thrown" => 1590, "killed" => 1630 }.each do |what, used|
+      spend(dir, what)
+      wait_for("#{used} after one that is #{what}") { tokens.peek("one").used == used }
+    end
+    hang_up(dir, "/spend/endless")
+    wait_for("the parts of an answer") { tokens.peek("one").used == 1630 + parts.get("all").value }
+    assert_operator parts.get("all").value, :>, 0
+    assert_equal 200, get(dir, "/spend/more").first until tokens.peek("one").used >= 3000
+    assert_equal 429, get(dir, "/spend/more").first
+  end
+
+  # It may have no answer.
+  def spend(dir, what)
+    get(dir, "/spend/#{what}")
+  rescue SystemCallError, NoMethodError
+    nil
+  end
+
+  def hang_up(dir, path)
+    UNIXSocket.open("#{dir}/socket") do |socket|
+      socket.write("GET #{path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+      socket.readpartial(4096)
+    end
+  end
+
   %w[puma unicorn].each do |kind|
     [true, false].each do |preload|
       define_method("test_#{kind}_#{preload ? 'preload' : 'no_preload'}") do
@@ -165,6 +196,7 @@ class TestServers < Minitest::Test
           what_was_held_comes_back(dir, name)
           assert_equal 350, RL.open(name).rule("native").stats[:denied]
           failures_alone_count(dir, name) if preload
+          what_is_used_is_what_it_has_cost(dir, name) if preload
         end
       end
     end

@@ -173,6 +173,35 @@ class TestNative < Minitest::Test
     assert_raises(RuntimeError) { rule.check("c").settle(1) }
   end
 
+  def test_what_a_block_spends
+    rule = private_segment.rule("llm", limits: [{ limit: "100/h" }, { algorithm: :in_flight, capacity: 1, counts: :requests }])
+    used = -> { rule.check_limits("a", 0).last.map(&:used) }
+    said = rule.spend("a", 40) do |spent|
+      assert_equal [40, 1], used.call
+      assert_raises(RL::Denied) { rule.spend("a") { flunk } }
+      spent.settle(10)
+      "said"
+    end
+    assert_equal ["said", [10, 0]], [said, used.call]
+    assert_raises(ZeroDivisionError) { rule.spend("a", 20) { 1 / 0 } }
+    assert_equal [30, 0], used.call
+  end
+
+  def test_a_stream_costs_what_was_taken_of_it
+    rule = private_segment.rule("llm", limits: [{ limit: "100/h" }, { algorithm: :in_flight, capacity: 1, counts: :requests }])
+    ask = ->(chunks) { rule.check!("a", 40, keep: true).stream(chunks, &:size) }
+    used = -> { rule.check_limits("a", 0).last.map(&:used) }
+    taken = []
+    ask.call(%w[one three]).each { |chunk| taken << chunk }
+    assert_equal [%w[one three], [8, 0]], [taken, used.call]
+    assert_raises(IOError) { ask.call(%w[one three five]).each { |chunk| raise IOError if chunk == "three" } }
+    assert_equal [16, 0], used.call
+    body = ask.call(file = StringIO.new("unread"))
+    assert_equal [56, 1], used.call
+    body.close
+    assert_equal [true, [56, 0]], [file.closed?, used.call]
+  end
+
   def test_hold
     rule = private_segment.rule("jobs", algorithm: :in_flight, capacity: 2)
     rule.hold("a") do
@@ -302,17 +331,20 @@ class TestNative < Minitest::Test
     end
   end
 
-  # What a request was to keep goes when its arguments are refused.
+  # What a request was to keep goes when its arguments are refused: what is lost is lost each time, while Ruby's own heap grows now
+  # and then.
   def test_refused_requests_leave_no_memory
     return if ENV["RL_TEST_ASAN"] # which keeps what is freed
 
     rule = private_segment.rule("r", "5/min")
     resident = -> { GC.start || (File.read("/proc/self/statm").split[1].to_i * 4096) }
     refuse = -> { 50_000.times { rule.check(nil, keep: true) rescue TypeError } }
-    refuse.call
-    before = resident.call
-    refuse.call
-    assert_operator resident.call - before, :<, 8 << 20
+    grown = Array.new(4) do
+      before = resident.call
+      refuse.call
+      resident.call - before
+    end
+    assert_operator grown.min, :<, 8 << 20
   end
 
   # And it may change the key.

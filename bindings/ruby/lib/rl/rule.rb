@@ -20,6 +20,12 @@ module RL
       result&.release
     end
 
+    # Charge an estimate of what a request will cost, which the block settles. What it does not settle stays, also after an
+    # exception. Raises Denied if there is not so much left.
+    def spend(key, estimate = 1, **options, &block)
+      hold(key, estimate, **options, &block)
+    end
+
     def inspect
       "#<RL::Rule #{name}>"
     end
