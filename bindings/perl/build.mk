@@ -27,12 +27,12 @@ $(eval $(call PERL_VARIANT,build/perl-asan,-O1 -g -fsanitize=address -fsanitize=
 
 build-perl: build/perl/blib/arch/auto/RL/RL.so
 
-PERL_TESTS := servers table native asan readme
-ADAPTER_BUILDS += build-perl build/perl-asan/blib/arch/auto/RL/RL.so build/rlctl
+PERL_TESTS := servers table native asan readme lent
+ADAPTER_BUILDS += build-perl build/perl-asan/blib/arch/auto/RL/RL.so build/rlctl build/rld
 PERL_CHECKS := $(PERL_TESTS:%='$(PERL_DIR)/tests/run.sh %') 'bindings/common/tests/origin.sh perl build/perl/blib/arch/auto/RL/RL.so'
 ADAPTER_CHECKS += $(PERL_CHECKS)
 
-check-perl: build-perl build/perl-asan/blib/arch/auto/RL/RL.so build/rlctl
+check-perl: build-perl build/perl-asan/blib/arch/auto/RL/RL.so build/rlctl build/rld
 	@tests/support/run.sh $(PERL_CHECKS)
 
 # Where Debian looks for what a vendor has compiled, below PREFIX.

@@ -30,12 +30,12 @@ build/php-asan/no_deepbind.so: $(PHP_DIR)/tests/no_deepbind.c build/php-asan/mod
 
 build-php: build/php/modules/rl.so
 
-PHP_TESTS := servers phpt asan adapters readme off
-ADAPTER_BUILDS += build-php build/php-asan/no_deepbind.so build/rlctl
+PHP_TESTS := servers phpt asan adapters readme lent off
+ADAPTER_BUILDS += build-php build/php-asan/no_deepbind.so build/rlctl build/rld
 PHP_CHECKS := $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py laravel' 'bindings/common/tests/origin.sh php build/php/modules/rl.so'
 ADAPTER_CHECKS += $(PHP_CHECKS)
 
-check-php: build-php build/php-asan/no_deepbind.so build/rlctl
+check-php: build-php build/php-asan/no_deepbind.so build/rlctl build/rld
 	@tests/support/run.sh $(PHP_CHECKS)
 
 bench-php: build-php build/bindings/check_ns

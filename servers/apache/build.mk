@@ -53,7 +53,7 @@ build/apache/fields: build/apache/o/tests/fields.o build/librl.a
 	$(Q)$(LINK) -o $@ $^
 
 # Everything that the tests start. With clang, for what it warns of.
-APACHE_TESTED := build-apache build/apache/asan/mod_rl.so build/apache/clang/mod_rl.so build/apache/fields build/rlctl
+APACHE_TESTED := build-apache build/apache/asan/mod_rl.so build/apache/clang/mod_rl.so build/apache/fields build/rlctl build/rld
 ADAPTER_BUILDS += $(APACHE_TESTED)
 
 .PHONY: bench-apache torture-apache

@@ -78,6 +78,12 @@ class Host:
     def go_on(self):
         self.store.send_signal(signal.SIGCONT)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exception):
+        self.close()
+
     def close(self):
         for process in reversed(self._running):
             process.send_signal(signal.SIGCONT)

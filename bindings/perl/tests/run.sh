@@ -15,6 +15,10 @@ case $1 in
 table | native | servers | readme)
 	on "$1"
 	;;
+lent)
+	export PERL5LIB=$build/blib/lib:$build/blib/arch
+	exec tests/support/lent.py "${PERL:-perl}" -w "$here/tests/lent.t"
+	;;
 asan) # the interpreter itself leaks, and is not looked at
 	build=$PWD/build/perl-asan
 	LD_PRELOAD=$(gcc -print-file-name=libasan.so):$(gcc -print-file-name=libubsan.so)

@@ -52,6 +52,9 @@ servers)
 readme)
 	on -d extension=mbstring -d error_reporting=24575 "$here/tests/readme.php"
 	;;
+lent)
+	exec tests/support/lent.py "$PHP" -n -d "extension=$RL_EXTENSION" -d extension=posix "$here/tests/lent.php"
+	;;
 off)
 	exec "$here/tests/off.sh"
 	;;

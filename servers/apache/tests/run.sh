@@ -41,6 +41,7 @@ second() {
 	one "$build" test_count ''
 	one "$build" test_fields ''
 	one "$build" test_readme ''
+	one "$build" test_wait ''
 	[ -z "${RL_APACHE_ALL:-}" ] || for test in test_segment test_count test_fields; do
 		one "$build/asan" $test ' (sanitizers)'
 	done
