@@ -310,7 +310,7 @@ client_ask_node(struct client *c, unsigned node, int argc, const char *const *ar
 
 struct tags {
 	char (*to)[CLIENT_KEY];
-	unsigned count;
+	unsigned count, limit;
 };
 
 static int
@@ -318,6 +318,8 @@ take_tag(const struct rl_share *share, void *arg)
 {
 	struct tags *t = arg;
 
+	if (t->limit != CLIENT_EACH_LIMIT && t->limit != share->limit)
+		return 0;
 	if (share->has_hash && t->count < CLIENT_KEYS)
 		snprintf(t->to[t->count++], CLIENT_KEY, "%016" PRIx64 "%016" PRIx64, share->hash[0],
 		         share->hash[1]);
@@ -337,12 +339,12 @@ ignore(enum config_level level, const char *text, void *arg)
  * that has the hash.
  */
 unsigned
-client_tags(struct client *c, const char *rule, const char *key,
+client_tags(struct client *c, const char *rule, const char *key, unsigned limit,
             char tags[static CLIENT_KEYS][CLIENT_KEY])
 {
 	struct rl_options o = config_options(c->config);
 	struct rl_config_outcome outcome;
-	struct tags found = {.to = tags};
+	struct tags found = {.to = tags, .limit = limit};
 	struct rl_rule_info info;
 	struct rl *rl = NULL;
 	uint64_t from = 0;
@@ -366,4 +368,13 @@ client_tags(struct client *c, const char *rule, const char *key,
 	}
 	rl_close(rl);
 	return found.count;
+}
+
+uint64_t
+client_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
 }

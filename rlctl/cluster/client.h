@@ -8,6 +8,7 @@
  */
 
 #include <cluster/secret.h>
+#include <limits.h>
 #include <load/load.h>
 #include <store/store.h>
 
@@ -62,10 +63,14 @@ bool client_ask_node(struct client *c, unsigned node, int argc, const char *cons
                      client_take *take, void *arg);
 
 /*
- * What the store calls a key of a rule, for each of its limits of the cluster: 32 hex digits.
- * Returns how many, 0 after a message.
+ * What the store calls a key of a rule, for each of its limits of the cluster, or that limit alone:
+ * 32 hex digits. Returns how many, 0 after a message.
  */
-unsigned client_tags(struct client *c, const char *rule, const char *key,
+#define CLIENT_EACH_LIMIT UINT_MAX
+unsigned client_tags(struct client *c, const char *rule, const char *key, unsigned limit,
                      char tags[static CLIENT_KEYS][CLIENT_KEY]);
+
+/* Unix time. */
+uint64_t client_now_ns(void);
 
 #endif

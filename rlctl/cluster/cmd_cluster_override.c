@@ -8,18 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <text/duration.h>
-#include <time.h>
 
 #include "base/command.h"
 #include "base/output.h"
-#include "cluster/client.h"
+#include "cluster/shared_capacity.h"
 
 #define CAPACITY_MAX ((1u << 28) - 1)
-
-struct override {
-	char key[CLIENT_KEY + 8], value[64], life_ms[24];
-	bool is_timed;
-};
 
 static bool
 read_capacity(const char *text, uint64_t *capacity)
@@ -65,25 +59,19 @@ warn_of_log(const struct client *c, const char *rule, uint64_t capacity)
 }
 
 static bool
-read_life(const struct context *context, struct override *o, uint64_t capacity)
+read_life(const struct context *context, uint64_t *until_ns)
 {
 	const char *text = option_value(context, "for");
-	struct timespec now;
-	uint64_t ns, until_ms;
+	uint64_t ns, now_ns = client_now_ns();
 
-	snprintf(o->value, sizeof o->value, "%" PRIu64, capacity);
+	*until_ns = RL_NEVER_NS;
 	if (!text)
 		return true;
-	if (duration_parse(text, &ns) || ns < RL_MILLISECOND) {
+	if (duration_parse(text, &ns) || ns < RL_MILLISECOND || ns > INT64_MAX - now_ns) {
 		complain("cluster override: --for '%s': expected a duration, as 1h", text);
 		return false;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	until_ms =
-		(uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000 + ns / RL_MILLISECOND;
-	snprintf(o->value, sizeof o->value, "%" PRIu64 ":%" PRIu64, capacity, until_ms);
-	snprintf(o->life_ms, sizeof o->life_ms, "%" PRIu64, ns / RL_MILLISECOND);
-	o->is_timed = true;
+	*until_ns = now_ns + ns;
 	return true;
 }
 
@@ -94,13 +82,31 @@ take(void *arg, const struct store_value *v)
 }
 
 static bool
-change(struct client *c, const struct override *o, const char *capacity)
+set(struct client *c, const char *key, const struct shared_capacity *wanted)
 {
-	const char *set[] = {"SET", o->key, o->value, "PX", o->life_ms}, *del[] = {"DEL", o->key};
+	uint64_t now_ns = client_now_ns(), until_ms = wanted->until_ns / RL_MILLISECOND;
+	bool is_timed = wanted->until_ns != RL_NEVER_NS;
+	char value[64], life_ms[24];
+	const char *argv[] = {"SET", key, value, "PX", life_ms};
 
-	if (capacity && strcmp(capacity, "none") == 0)
-		return client_ask(c, o->key, 2, del, NULL, NULL);
-	return !capacity || client_ask(c, o->key, o->is_timed ? 5 : 3, set, NULL, NULL);
+	snprintf(value, sizeof value, "%" PRIu64, wanted->capacity);
+	if (is_timed)
+		snprintf(value, sizeof value, "%" PRIu64 ":%" PRIu64, wanted->capacity, until_ms);
+	snprintf(life_ms, sizeof life_ms, "%" PRIu64,
+	         wanted->until_ns > now_ns + RL_MILLISECOND
+	                 ? (wanted->until_ns - now_ns) / RL_MILLISECOND
+	                 : UINT64_C(1));
+	return client_ask(c, key, is_timed ? 5 : 3, argv, NULL, NULL);
+}
+
+static bool
+change(struct client *c, const char *key, const struct shared_capacity *wanted)
+{
+	const char *del[] = {"DEL", key};
+
+	if (wanted->what == CAPACITY_LIFTED)
+		return client_ask(c, key, 2, del, NULL, NULL);
+	return wanted->what == CAPACITY_ASKED || set(c, key, wanted);
 }
 
 /* The store's answer: none, a capacity, or that and the millisecond of its end. */
@@ -127,17 +133,17 @@ report(const char *now, bool is_json)
 }
 
 static int
-apply(struct client *c, char **operands, struct override *o, bool is_json)
+apply(struct client *c, const struct shared_capacity *wanted, bool is_json)
 {
-	char tags[CLIENT_KEYS][CLIENT_KEY], now[64];
-	unsigned count = client_tags(c, operands[0], operands[1], tags);
-	const char *get[] = {"GET", o->key};
+	char tags[CLIENT_KEYS][CLIENT_KEY], key[CLIENT_KEY + 8], now[64];
+	unsigned count = client_tags(c, wanted->rule, wanted->key, wanted->limit, tags);
+	const char *get[] = {"GET", key};
 
 	if (count == 0)
 		return EXIT_TROUBLE;
 	for (unsigned i = 0; i < count; i++) {
-		snprintf(o->key, sizeof o->key, "rl1:o:{%.32s}", tags[i]);
-		if (!change(c, o, operands[2]) || !client_ask(c, o->key, 2, get, take, now))
+		snprintf(key, sizeof key, "rl1:o:{%.32s}", tags[i]);
+		if (!change(c, key, wanted) || !client_ask(c, key, 2, get, take, now))
 			return EXIT_TROUBLE;
 	}
 	report(now, is_json);
@@ -145,24 +151,34 @@ apply(struct client *c, char **operands, struct override *o, bool is_json)
 }
 
 int
-cluster_override(const struct context *context)
+shared_capacity_run(const struct context *context, const struct shared_capacity *wanted)
 {
-	char **operands = context->operands;
-	bool is_change = context->operand_count == 3;
-	char *wanted[] = {operands[0], operands[1], is_change ? operands[2] : NULL};
-	struct override o = {0};
-	uint64_t capacity = 0;
 	struct client c;
 	int status;
 
-	if (wanted[2] && strcmp(wanted[2], "none") != 0 &&
-	    (!read_capacity(wanted[2], &capacity) || !read_life(context, &o, capacity)))
-		return EXIT_TROUBLE;
 	if (!client_open(&c, context, &status))
 		return status;
-	if (wanted[2] && strcmp(wanted[2], "none") != 0)
-		warn_of_log(&c, wanted[0], capacity);
-	status = apply(&c, wanted, &o, option_value(context, "json") != NULL);
+	if (wanted->what == CAPACITY_SET)
+		warn_of_log(&c, wanted->rule, wanted->capacity);
+	status = apply(&c, wanted, option_value(context, "json") != NULL);
 	client_close(&c);
 	return status;
+}
+
+int
+cluster_override(const struct context *context)
+{
+	const char *capacity = context->operand_count == 3 ? context->operands[2] : NULL;
+	struct shared_capacity wanted = {.rule = context->operands[0],
+	                                 .key = context->operands[1],
+	                                 .limit = CLIENT_EACH_LIMIT};
+
+	if (capacity && strcmp(capacity, "none") == 0)
+		wanted.what = CAPACITY_LIFTED;
+	else if (capacity)
+		wanted.what = CAPACITY_SET;
+	if (wanted.what == CAPACITY_SET &&
+	    (!read_capacity(capacity, &wanted.capacity) || !read_life(context, &wanted.until_ns)))
+		return EXIT_TROUBLE;
+	return shared_capacity_run(context, &wanted);
 }

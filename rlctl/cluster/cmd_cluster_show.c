@@ -86,7 +86,7 @@ static int
 show(struct client *c, const char *rule, const char *key, bool is_json)
 {
 	char tags[CLIENT_KEYS][CLIENT_KEY];
-	unsigned count = client_tags(c, rule, key, tags);
+	unsigned count = client_tags(c, rule, key, CLIENT_EACH_LIMIT, tags);
 	json_t *limits = need(json_array()), *document;
 	bool is_whole = count > 0;
 

@@ -15,6 +15,7 @@
 #include "key/active_bans.h"
 #include "key/ban_order.h"
 #include "key/timed.h"
+#include "override/everywhere.h"
 #include "text/error_text.h"
 
 const struct command_option override_options[] = {
@@ -22,18 +23,9 @@ const struct command_option override_options[] = {
 	{"until", 'u', "TIME", "until when: " EXPIRY_FORMS},
 	{"limit", 'l', "N", "the rule's limit number N; default: the one with RATE's window"},
 	{"reason", 'm', "TEXT", "why, for those who ask later; at most 96 bytes"},
-	{"everywhere", 'E', NULL, "on all hosts of the cluster, of a limit that they share"},
+	{"everywhere", 'E', NULL, "on all hosts of the cluster"},
 	{"config", 'c', "FILE", "with --everywhere: whose 'cluster' says where the store is"},
 	{0},
-};
-
-/* What RULE, KEY and RATE come to. */
-struct order {
-	struct rl_rule_info rule;
-	unsigned limit;
-	uint64_t capacity; /* 0: lift it */
-	uint64_t until_ns;
-	const char *key, *reason;
 };
 
 static bool
@@ -64,7 +56,7 @@ complain_of_limit(const struct rl_rule_info *rule, const char *what)
 
 /* The one with that window; none, or more than one, needs --limit. */
 static bool
-find_window(struct order *o, uint64_t window_ns, const char *text)
+find_window(struct wanted *o, uint64_t window_ns, const char *text)
 {
 	const struct rl_rule_info *rule = &o->rule;
 	unsigned found = 0;
@@ -85,12 +77,12 @@ find_window(struct order *o, uint64_t window_ns, const char *text)
 }
 
 static bool
-read_number(const struct context *context, struct order *o, bool *is_given)
+read_number(const struct context *context, struct wanted *o, bool *is_given)
 {
 	const char *text = option_value(context, "limit");
 	uint64_t number = 1;
 
-	*is_given = text != NULL;
+	o->is_one = *is_given = text != NULL;
 	if (text && (!read_capacity(text, &number) || number > o->rule.limit_count)) {
 		complain("--limit: '%s': rule '%s' has limits 1 to %u", text, o->rule.name,
 		         o->rule.limit_count);
@@ -102,7 +94,7 @@ read_number(const struct context *context, struct order *o, bool *is_given)
 
 /* Which limit, and how much it is to admit. */
 static bool
-read_rate(const struct context *context, struct order *o)
+read_rate(const struct context *context, struct wanted *o)
 {
 	const char *text = context->operands[2];
 	uint64_t window_ns;
@@ -130,11 +122,11 @@ read_rate(const struct context *context, struct order *o)
 }
 
 static bool
-read_order(const struct context *context, struct rl *rl, struct order *o)
+read_order(const struct context *context, struct rl *rl, struct wanted *o)
 {
 	int rule = rule_need(rl, context->operands[0]);
 
-	*o = (struct order){.key = context->operands[1]};
+	*o = (struct wanted){.key = context->operands[1]};
 	if (rule < 0 || !rule_read(rl, rule, &o->rule) || !read_rate(context, o))
 		return false;
 	if (is_lift(context))
@@ -150,7 +142,7 @@ read_order(const struct context *context, struct rl *rl, struct order *o)
 }
 
 static void
-complain_of(struct rl *rl, const struct order *o, int error)
+complain_of(struct rl *rl, const struct wanted *o, int error)
 {
 	struct rl_info info;
 
@@ -169,7 +161,7 @@ complain_of(struct rl *rl, const struct order *o, int error)
 }
 
 static int
-set(const struct context *context, struct rl *rl, const struct order *o)
+set(const struct context *context, struct rl *rl, const struct wanted *o)
 {
 	const struct key_view key = {o->key, strlen(o->key), strlen(o->key), 0};
 	struct rl_ban_info info = {.rule = o->rule.handle,
@@ -209,16 +201,15 @@ set(const struct context *context, struct rl *rl, const struct order *o)
 
 /* Of all limits, or of --limit alone. */
 static int
-lift(const struct context *context, struct rl *rl, const struct order *o)
+lift(const struct context *context, struct rl *rl, const struct wanted *o)
 {
-	bool is_one = option_value(context, "limit") != NULL;
 	int lifted = 0;
 	json_t *root;
 
 	for (unsigned i = 0; i < o->rule.limit_count && lifted >= 0; i++) {
-		int done = is_one && i != o->limit ? 0
-		                                   : rl_override(rl, o->rule.handle, i, o->key,
-		                                                 strlen(o->key), 0, 0);
+		int done = o->is_one && i != o->limit ? 0
+		                                      : rl_override(rl, o->rule.handle, i, o->key,
+		                                                    strlen(o->key), 0, 0);
 
 		lifted = done < 0 ? done : lifted | done;
 	}
@@ -238,46 +229,15 @@ lift(const struct context *context, struct rl *rl, const struct order *o)
 	return lifted ? EXIT_YES : EXIT_NO;
 }
 
-static bool
-is_shared(const struct order *o)
-{
-	return o->rule.limits[o->limit].scope == RL_SCOPE_CLUSTER;
-}
-
-/* By the store, where the cluster's own verb keeps it. */
-static int
-set_everywhere(const struct context *context, const struct order *o)
-{
-	char capacity[24], *operands[] = {context->operands[0], context->operands[1], capacity};
-	struct context cluster = *context;
-
-	if (!is_shared(o)) {
-		complain("override: --everywhere: rule '%s' is of each host by itself, not of the "
-		         "cluster",
-		         o->rule.name);
-		return EXIT_TROUBLE;
-	}
-	if (option_value(context, "until") || option_value(context, "reason")) {
-		complain("override: --everywhere takes --for, neither --until nor --reason");
-		return EXIT_TROUBLE;
-	}
-	snprintf(capacity, sizeof capacity, "%" PRIu64, o->capacity);
-	if (is_lift(context))
-		strcpy(capacity, "none");
-	cluster.operands = operands;
-	return cluster_override(&cluster);
-}
-
 static int
 run(const struct context *context, struct rl *rl)
 {
-	bool is_everywhere = option_value(context, "everywhere") != NULL;
-	struct order o;
+	struct wanted o;
 
 	if (!key_need(strlen(context->operands[1])) || !read_order(context, rl, &o))
 		return EXIT_TROUBLE;
-	if (is_everywhere)
-		return set_everywhere(context, &o);
+	if (option_value(context, "everywhere"))
+		return override_everywhere(context, &o);
 	return is_lift(context) ? lift(context, rl, &o) : set(context, rl, &o);
 }
 

@@ -3,12 +3,12 @@
 #define RLD_CLUSTER_ORDER_H
 
 /*
- * What every host of a cluster is to do once: forget what a key has used, set or lift a ban or an
- * exemption. In the store it is sealed; of two that concern the same thing the later one alone is
- * kept.
+ * What every host of a cluster is to do once: forget what a key has used, set or lift a ban, an
+ * exemption, or a limit of one key for a time. In the store it is sealed; of two that concern the
+ * same thing the later one alone is kept.
  *
  *	verb:1 | match:1 | rule:1 | reason:1 | key:2 | author:4 | until:8 |
- *	bytes of rule, reason and key
+ *	bytes of rule, reason and key | of an override limit:1 | capacity:4
  *
  * Numbers are the lengths of these, and come with the lowest byte first.
  */
@@ -21,6 +21,7 @@ enum order_verb {
 	ORDER_BAN,
 	ORDER_ALLOW,
 	ORDER_UNBAN,
+	ORDER_OVERRIDE, /* of a key, under a rule */
 	ORDER_VERBS
 };
 
@@ -30,12 +31,14 @@ struct order {
 	char rule[RL_NAME_MAX + 1]; /* "": every rule */
 	char reason[RL_REASON_MAX + 1];
 	size_t reason_len, key_len;
-	uint64_t until_ns; /* of a ban or an exemption */
+	uint64_t until_ns; /* of what is not lifted */
 	uint32_t author;
+	uint32_t capacity; /* of an override; 0: it is lifted */
+	unsigned limit;    /* of the rule, from 0 */
 	char key[RL_KEY_MAX];
 };
 
-#define ORDER_MAX (18 + RL_NAME_MAX + RL_REASON_MAX + RL_KEY_MAX)
+#define ORDER_MAX (18 + RL_NAME_MAX + RL_REASON_MAX + RL_KEY_MAX + 5)
 
 /* Returns how many bytes. */
 size_t order_write(const struct order *o, unsigned char to[static ORDER_MAX]);

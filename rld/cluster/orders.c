@@ -62,18 +62,19 @@ orders_open(struct orders *o, const char *state, const char *segment)
 /* ---- to carry out ---- */
 
 static const char *const verbs[ORDER_VERBS] = {
-	[ORDER_RESET] = "reset",
-	[ORDER_BAN] = "ban",
-	[ORDER_ALLOW] = "allow",
-	[ORDER_UNBAN] = "unban",
+	[ORDER_RESET] = "reset", [ORDER_BAN] = "ban",           [ORDER_ALLOW] = "allow",
+	[ORDER_UNBAN] = "unban", [ORDER_OVERRIDE] = "override",
 };
 
+/* A ban, an exemption or a limit for a time. */
 static int
 set_ban(struct rl *rl, int rule, const struct rl_pattern *pattern, const struct order *order)
 {
 	struct rl_ban_info ban = {
 		.rule = rule,
 		.is_exemption = order->verb == ORDER_ALLOW,
+		.limit = order->limit,
+		.capacity = order->capacity,
 		.pattern = *pattern,
 		.until_ns = order->until_ns,
 		.author = order->author,
@@ -100,6 +101,8 @@ carry_out(struct orders *o, const struct order *order)
 		return host_shares_reset(o->shares, rule, order->key, order->key_len);
 	if (order->verb == ORDER_UNBAN)
 		return rl_unban(o->rl, rule, &pattern);
+	if (order->verb == ORDER_OVERRIDE && order->capacity == 0)
+		return rl_override(o->rl, rule, order->limit, order->key, order->key_len, 0, 0);
 	return set_ban(o->rl, rule, &pattern, order);
 }
 

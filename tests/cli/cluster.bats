@@ -864,6 +864,66 @@ start_second() {
 	wait_for grep -q 'not of this secret' "$dir/rld"
 }
 
+@test "a limit of one key for a time, of each host or shared, is everywhere with one word, and is lifted with it" {
+	start_rld "$dir/rl.json"
+	wait_for has_host "$segment "
+	start_second
+	rlctl --segment "$segment" override own alice 13 --everywhere --for 1h --reason 'ticket 12'
+	exits 0
+	says_line 'done on 2 of 2 hosts'
+	for one in "$segment" "$segment-2"; do
+		rlctl --segment "$one" check own alice --cost 13
+		exits 0
+		rlctl --segment "$one" check own alice
+		exits 1
+		rlctl --segment "$one" overrides
+		says 'alice  "ticket 12"'
+		rlctl --segment "$one" log --changes
+		says 'own           alice 13/h by '
+	done
+	grep -q 'cluster: order for all hosts: override, rule own: done' "$dir/rld2" || fail_with "$(cat "$dir/rld2")"
+	rlctl --segment "$segment" override own alice none --everywhere --json
+	exits 0
+	conforms override
+	has 'hosts=2' 'done=2'
+	[ -z "$("$RLCTL" --segment "$segment-2" overrides --output name)" ]
+
+	# Of what hosts share the store keeps it, to the end that was said.
+	rlctl --segment "$segment" override api alice 4 --everywhere --until 2099-01-01
+	exits 0
+	says_line '4 until 2099-01-01 00:00:00 UTC'
+	rlctl cluster override api alice
+	says_line '4 until 2099-01-01 00:00:00 UTC'
+	rlctl --segment "$segment" override api alice 5 --everywhere
+	until=$("$RLCTL" cluster override api alice --json | jq '.until_ns / 1000000000 | floor')
+	((until > $(date +%s) + 3500 && until < $(date +%s) + 3601))
+	rlctl --segment "$segment" override api alice 5 --everywhere --reason why
+	in_trouble 'of a limit that hosts share the store keeps none'
+	rlctl --segment "$segment" override api alice none --everywhere
+	says_line none
+}
+
+@test "of a rule of several limits the one that is meant is another everywhere" {
+	jq '.rules.both = {limits: [{limit: "10/h", scope: "cluster", blind: 2}, {limit: "20/d", scope: "cluster", blind: 2}, {limit: "5/s"}]}' \
+		"$dir/rl.json" >"$dir/more.json"
+	mv "$dir/more.json" "$dir/rl.json"
+	start_rld "$dir/rl.json"
+	wait_for has_host "$segment "
+	rlctl --segment "$segment" override both alice 30/d --everywhere
+	exits 0
+	[ "$(redis-cli -p "$port" --scan --pattern 'rl1:o:*' | wc -l)" = 1 ]
+	rlctl --segment "$segment" override both alice none --everywhere
+	in_trouble 'has limits that hosts share and others; say by --limit which one'
+	rlctl --segment "$segment" override both alice 6/s --everywhere
+	exits 0
+	says_line 'done on 1 of 1 host'
+	rlctl --segment "$segment" overrides --output tsv --no-headers
+	says 'both(3)	alice'
+	rlctl --segment "$segment" override both alice none --limit 2 --everywhere
+	exits 0
+	[ "$(redis-cli -p "$port" --scan --pattern 'rl1:o:*' | wc -l)" = 0 ]
+}
+
 @test "a reset empties a key on all hosts, and what they held of it can be lent again at once" {
 	start_rld "$dir/rl.json"
 	wait_for has_host "$segment "

@@ -122,8 +122,9 @@ admitted() {
 	in_trouble 'give --for or --until, not both'
 	on override login alice 8 --reason "$(printf '%097d' 0)"
 	in_trouble '--reason: has 97 bytes; 96 are kept'
-	on override login alice 8 --everywhere
-	in_trouble "--everywhere: rule 'login' is of each host by itself"
+	echo '{"rules": {"login": {"limit": "3/30d"}}}' >"$BATS_TEST_TMPDIR/rl.json"
+	on override login alice 8 --everywhere --config "$BATS_TEST_TMPDIR/rl.json"
+	in_trouble "it has no 'cluster'"
 	fill log 4 $month_ms log x=0
 	on override log alice 4000
 	in_trouble "a log of 4000 needs 'ring' 8000"

@@ -12,6 +12,24 @@
 #include "testing.h"
 
 static struct order
+an_override(void)
+{
+	struct order o = {.verb = ORDER_OVERRIDE,
+	                  .match = RL_MATCH_KEY,
+	                  .rule = "api",
+	                  .reason = "ticket",
+	                  .reason_len = 6,
+	                  .key_len = 5,
+	                  .until_ns = 1795402713709643686u,
+	                  .author = 7,
+	                  .capacity = RL_CAPACITY_MAX,
+	                  .limit = 3};
+
+	memcpy(o.key, "alice", 5);
+	return o;
+}
+
+static struct order
 an_order(void)
 {
 	struct order o = {.verb = ORDER_BAN,
@@ -41,7 +59,19 @@ test_written_is_read(void **state)
 	memset(o.reason, 'w', o.reason_len = RL_REASON_MAX);
 	memset(o.key, 'k', o.key_len = RL_KEY_MAX);
 	size = order_write(&o, bytes);
+	assert_true(size < ORDER_MAX);
+	assert_true(order_read(bytes, size, &read));
+	assert_memory_equal(&read, &o, sizeof o);
+	o.verb = ORDER_OVERRIDE;
+	o.match = RL_MATCH_KEY;
+	o.limit = 7;
+	o.capacity = 1;
+	size = order_write(&o, bytes);
 	assert_int_equal(size, ORDER_MAX);
+	assert_true(order_read(bytes, size, &read));
+	assert_memory_equal(&read, &o, sizeof o);
+	o = an_override();
+	size = order_write(&o, bytes);
 	assert_true(order_read(bytes, size, &read));
 	assert_memory_equal(&read, &o, sizeof o);
 	o = (struct order){.verb = ORDER_RESET, .match = RL_MATCH_PREFIX, .rule = "api"}; /* all */
@@ -84,6 +114,53 @@ test_what_is_none(void **state)
 	assert_false(order_read(bytes, size, &read));
 	bytes[2] = RL_NAME_MAX + 1;
 	assert_false(order_read(bytes, size, &read));
+}
+
+/* A limit of one key is of a rule, and has its end. */
+static void
+test_overrides_that_are_none(void **state)
+{
+	struct order o = an_override(), read;
+	unsigned char bytes[ORDER_MAX + 1] = {0};
+	size_t size = order_write(&o, bytes);
+
+	(void)state;
+	for (size_t cut = 0; cut < size; cut++)
+		assert_false(order_read(bytes, cut, &read));
+	assert_false(order_read(bytes, size + 1, &read));
+	bytes[0] = ORDER_BAN;
+	assert_false(order_read(bytes, size, &read));
+	o.match = RL_MATCH_PREFIX;
+	assert_false(order_read(bytes, order_write(&o, bytes), &read));
+	o = an_override();
+	o.rule[0] = '\0';
+	assert_false(order_read(bytes, order_write(&o, bytes), &read));
+	o = an_override();
+	o.key_len = 0;
+	assert_false(order_read(bytes, order_write(&o, bytes), &read));
+}
+
+/* What lifts it takes its place; that of another limit, and a ban, do not. */
+static void
+test_subjects_of_overrides(void **state)
+{
+	struct order a = an_override(), b = an_override();
+	unsigned char of_a[ORDER_MAX], of_b[ORDER_MAX];
+	size_t size = order_subject(&a, of_a);
+
+	(void)state;
+	b.capacity = 0;
+	b.until_ns = 0;
+	b.reason_len = 0;
+	assert_int_equal(order_subject(&b, of_b), size);
+	assert_memory_equal(of_a, of_b, size);
+	b.limit = 2;
+	order_subject(&b, of_b);
+	assert_memory_not_equal(of_a, of_b, size);
+	b = a;
+	b.verb = ORDER_BAN;
+	assert_true(order_subject(&b, of_b) < size);
+	assert_int_not_equal(of_a[0], of_b[0]);
 }
 
 /* What lifts a ban takes its place; what is of another rule, key or kind does not. */
@@ -148,6 +225,8 @@ main(void)
 		cmocka_unit_test(test_written_is_read),
 		cmocka_unit_test(test_what_is_none),
 		cmocka_unit_test(test_subjects),
+		cmocka_unit_test(test_overrides_that_are_none),
+		cmocka_unit_test(test_subjects_of_overrides),
 		cmocka_unit_test(test_seal),
 	};
 
