@@ -266,26 +266,52 @@ throw_denied(zval *result, const struct rule_entry *entry)
  * are given back.
  */
 static void
-refuse_generator(zval *returned)
+refuse_generator(zval *returned, uint32_t argument)
 {
 	if (Z_TYPE_P(returned) != IS_OBJECT || Z_OBJCE_P(returned) != zend_ce_generator)
 		return;
 	zval_ptr_dtor(returned);
 	ZVAL_NULL(returned);
-	zend_argument_type_error(2, "must not return a Generator: its body would run after the "
-	                            "units are given back");
+	zend_argument_type_error(argument,
+	                         "must not return a Generator: its body would run after the "
+	                         "units are given back");
 }
 
-/* The units go with the result, however the call ends: the object of the result gives them back. */
+/*
+ * Call within what is charged. Units in flight go with the result, however that ends: its object
+ * gives them back.
+ */
+static void
+call_within(zval *self, zend_string *key, zend_long cost, zend_fcall_info *info,
+            zend_fcall_info_cache *cache, bool is_told)
+{
+	struct rl_result result;
+	zval held;
+	struct ask a;
+
+	if (!begin(&a, self, key, cost))
+		return;
+	a.item.now_ns = rlp_now(a.rule->handle);
+	keep_charges(&a);
+	check(&a, &result);
+	answer(&held, &a, &result);
+	if (rlp_passes(a.rule->entry, a.rule->on_error, &result)) {
+		info->params = is_told ? &held : NULL;
+		info->param_count = is_told;
+		zend_call_function(info, cache);
+		refuse_generator(info->retval, is_told ? 3 : 2);
+	} else if (!EG(exception)) {
+		throw_denied(&held, a.rule->entry);
+	}
+	zval_ptr_dtor(&held);
+}
+
 ZEND_METHOD(Rl_Rule, hold)
 {
 	zend_fcall_info_cache cache;
-	struct rl_result result;
 	zend_fcall_info info;
 	zend_long units = 1;
 	zend_string *key;
-	zval held;
-	struct ask a;
 
 	ZEND_PARSE_PARAMETERS_START(2, 3)
 	Z_PARAM_STR(key)
@@ -297,20 +323,28 @@ ZEND_METHOD(Rl_Rule, hold)
 		zend_argument_value_error(3, "must be from 0");
 		RETURN_THROWS();
 	}
-	if (!begin(&a, ZEND_THIS, key, units))
+	info.retval = return_value;
+	call_within(ZEND_THIS, key, units, &info, &cache, false);
+}
+
+ZEND_METHOD(Rl_Rule, spend)
+{
+	zend_fcall_info_cache cache;
+	zend_fcall_info info;
+	zend_long estimate;
+	zend_string *key;
+
+	ZEND_PARSE_PARAMETERS_START(3, 3)
+	Z_PARAM_STR(key)
+	Z_PARAM_LONG(estimate)
+	Z_PARAM_FUNC(info, cache)
+	ZEND_PARSE_PARAMETERS_END();
+	if (estimate < 0) {
+		zend_argument_value_error(2, "must be from 0");
 		RETURN_THROWS();
-	a.item.now_ns = rlp_now(a.rule->handle);
-	keep_charges(&a);
-	check(&a, &result);
-	answer(&held, &a, &result);
-	if (rlp_passes(a.rule->entry, a.rule->on_error, &result)) {
-		info.retval = return_value;
-		zend_call_function(&info, &cache);
-		refuse_generator(return_value);
-	} else if (!EG(exception)) {
-		throw_denied(&held, a.rule->entry);
 	}
-	zval_ptr_dtor(&held);
+	info.retval = return_value;
+	call_within(ZEND_THIS, key, estimate, &info, &cache, true);
 }
 
 ZEND_METHOD(Rl_Rule, refund)

@@ -162,6 +162,9 @@ namespace Rl {
         /** Take units of an in_flight limit, call, and give them back. A Generator is refused: iterate it inside. */
         public function hold(string $key, callable $do, int $units = 1): mixed {}
 
+        /** Charge an estimate, and call with the result, which is to be settled; what is not stays. A Generator is refused. */
+        public function spend(string $key, int $estimate, callable $do): mixed {}
+
         /** Give back by the key. The most that a limit took back. */
         public function refund(string $key, int $cost = 1, ?int $capacity = null, ?int $now = null): int {}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clang-format off */
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: 4406249458cb8d5b05ac79d20806d45fa6a43847 */
+ * Stub hash: f73e4e15b14ea15ff71a6b3f475d6451011c864e */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Rl_unlink, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
@@ -138,6 +138,12 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Rule_hold, 0, 2, IS_MIX
 	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
 	ZEND_ARG_TYPE_INFO(0, do, IS_CALLABLE, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, units, IS_LONG, 0, "1")
+ZEND_END_ARG_INFO()
+
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Rule_spend, 0, 3, IS_MIXED, 0)
+	ZEND_ARG_TYPE_INFO(0, key, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, estimate, IS_LONG, 0)
+	ZEND_ARG_TYPE_INFO(0, do, IS_CALLABLE, 0)
 ZEND_END_ARG_INFO()
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Rule_refund, 0, 1, IS_LONG, 0)
@@ -296,6 +302,7 @@ ZEND_METHOD(Rl_Rule, peek);
 ZEND_METHOD(Rl_Rule, reserve);
 ZEND_METHOD(Rl_Rule, checkLimits);
 ZEND_METHOD(Rl_Rule, hold);
+ZEND_METHOD(Rl_Rule, spend);
 ZEND_METHOD(Rl_Rule, refund);
 ZEND_METHOD(Rl_Rule, reset);
 ZEND_METHOD(Rl_Rule, limits);
@@ -388,6 +395,7 @@ static const zend_function_entry class_Rl_Rule_methods[] = {
 	ZEND_ME(Rl_Rule, reserve, arginfo_class_Rl_Rule_reserve, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Rule, checkLimits, arginfo_class_Rl_Rule_checkLimits, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Rule, hold, arginfo_class_Rl_Rule_hold, ZEND_ACC_PUBLIC)
+	ZEND_ME(Rl_Rule, spend, arginfo_class_Rl_Rule_spend, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Rule, refund, arginfo_class_Rl_Rule_refund, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Rule, reset, arginfo_class_Rl_Rule_reset, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Rule, limits, arginfo_class_Rl_Rule_limits, ZEND_ACC_PUBLIC)

@@ -202,6 +202,11 @@ final class Rule
 
     public function hold(string $key, callable $do, int $units = 1): mixed
     {
+        return $do();
+    }
+
+    public function spend(string $key, int $estimate, callable $do): mixed
+    {
         return $do(Result::of());
     }
 

@@ -28,6 +28,29 @@ if (preg_match('/\A(wrong|right|killed|fatal|thrown|server|v56)\z/', $do)) {
     };
     exit;
 }
+if (str_starts_with($do, 'pay-')) {
+    $spent = null;
+    $tokens = $web->rule('tokens', '3000/day');
+    match ($do) {
+        'pay-within' => $tokens->spend('one', 40, fn (Rl\Result $within) => $within->settle(15)),
+        default => Rl\Http\Limit::request($tokens, 'one', 40, actual: function () use (&$spent) {
+            return $spent;
+        }),
+    };
+    match ($do) {
+        'pay-more' => $spent = 100,
+        'pay-fatal' => eval('function twice() {} function twice() {}'),
+        'pay-killed' => exec('kill -9 ' . getmypid()),
+        default => null,
+    };
+    while ($do === 'pay-endless') { // until the client is gone
+        $web->rule('parts', '100000000/day')->allows('all');
+        $spent++;
+        echo str_repeat('.', 65536);
+        flush();
+    }
+    exit;
+}
 $ok = match ($do) {
     'native' => $web->rule('native', ['algorithm' => 'anchored_window', 'capacity' => 50, 'window' => 'never'])->allows('one'),
     'symfony' => (new Rl\Symfony\LimiterFactory(['id' => 'symfony', 'policy' => 'fixed_window', 'limit' => 50, 'interval' => '100 days'], $web))

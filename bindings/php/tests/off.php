@@ -52,6 +52,6 @@ try {
 }
 $login = $web->rule('login', '3/hour');
 echo implode(' ', array_map(fn () => $login->allows('alice') ? 'true' : 'false', range(1, 5))), ' ',
-    $web->checkAll([[$login, 'alice'], [$login, 'bob']])['verdict'], ' ', $login->hold('alice', fn ($r) => $r->verdict()), ' ',
+    $web->checkAll([[$login, 'alice'], [$login, 'bob']])['verdict'], ' ', $login->hold('alice', fn () => $login->spend('alice', 800, fn ($spent) => $spent->verdict())), ' ',
     count($login->check('alice')->headers()), ' ', $web->counters('c')->add('x')['value'], ' ', $login->name(), ' ',
     Segment::private()->rule('x')->peek('a')->isAllowed() ? 'ok' : 'no', "\n";

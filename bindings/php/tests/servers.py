@@ -48,14 +48,18 @@ def pair(name, value):
     return struct.pack("!II", len(name) | 1 << 31, len(value) | 1 << 31) + name.encode() + value.encode()
 
 
-def fastcgi(path, script, query, client):
-    """One request to php-fpm: the head of its answer."""
+def fastcgi_ask(s, path, script, query, client):
     parameters = {"SCRIPT_FILENAME": script, "QUERY_STRING": query, "REQUEST_METHOD": "GET", "SERVER_PROTOCOL": "HTTP/1.1",
                   "REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": client}
+    s.connect(path)
+    s.sendall(record(1, struct.pack("!HB5x", 1, 0)) +
+              record(4, b"".join(pair(*item) for item in parameters.items())) + record(4, b"") + record(5, b""))
+
+
+def fastcgi(path, script, query, client):
+    """One request to php-fpm: the head of its answer."""
     with socket.socket(socket.AF_UNIX) as s:
-        s.connect(path)
-        s.sendall(record(1, struct.pack("!HB5x", 1, 0)) +
-                  record(4, b"".join(pair(*item) for item in parameters.items())) + record(4, b"") + record(5, b""))
+        fastcgi_ask(s, path, script, query, client)
         data = b"".join(iter(lambda: s.recv(65536), b""))
     out, at = b"", 0
     while at + 8 <= len(data):
@@ -135,6 +139,11 @@ class Fpm(Server):
     def head(self, query, client):
         return fastcgi(f"{self.dir}/socket", f"{self.dir}/app.php", query, client)
 
+    def hang_up(self, query):
+        with socket.socket(socket.AF_UNIX) as s:
+            fastcgi_ask(s, f"{self.dir}/socket", f"{self.dir}/app.php", query, "")
+            s.recv(4096)
+
 
 class ModPhp(Server):
     def __init__(self):
@@ -166,6 +175,12 @@ class ModPhp(Server):
             raise OSError(error) from error
         except http.client.HTTPException as error:
             raise OSError(error) from error
+
+
+    def hang_up(self, query):
+        with socket.create_connection(("127.0.0.1", self.port)) as s:
+            s.sendall(f"GET /app.php?{query} HTTP/1.0\r\n\r\n".encode())
+            s.recv(4096)
 
 
 def many(server, query, count, client_of=lambda i: ""):
@@ -253,8 +268,8 @@ def rlctl(server, *words):
     return json.loads(done.stdout)
 
 
-def used(server, key):
-    return rlctl(server, "get", "login", key)["limits"][0]["counted"]["used"]
+def used(server, key, rule="login"):
+    return rlctl(server, "get", rule, key)["limits"][0]["counted"]["used"]
 
 
 def failures_alone_count(server):
@@ -278,11 +293,34 @@ def failures_alone_count(server):
     assert (used(server, "2001:db8:0:100::"), used(server, "192.0.2.3")) == (1, 2)
 
 
+def what_is_used_is_what_it_has_cost(server):
+    """A block, a closure that tells, none that knows, a fatal error, a worker that is killed, and a client that hangs up."""
+    expected = 0
+    for what, cost in (("within", 15), ("more", 100), ("unknown", 40), ("fatal&purpose", 40), ("killed", 40)):
+        try:
+            server.ask(f"pay-{what}")
+        except OSError:
+            assert what == "killed", what
+        expected += cost
+        wait_for(f"{expected} after {what}", lambda: used(server, "one", "tokens") == expected)
+    server.hang_up("do=pay-endless")
+
+    def parts():
+        return used(server, "all", "parts")
+
+    wait_for("the parts of an answer", lambda: used(server, "one", "tokens") == expected + parts())
+    assert parts() > 0
+    while used(server, "one", "tokens") < 3000:
+        assert server.ask("pay-more")[0] == 200
+    assert server.ask("pay-more")[0] == 429
+
+
 def play(name, server, is_long=False):
     with server:
         workers = max(exactly_fifty(server, what) for what in ("native", "symfony", "laravel"))
         assert workers > 1, "only one worker has answered"
         what_is_held(server)
+        what_is_used_is_what_it_has_cost(server)
         if is_long:
             failures_alone_count(server)
     print(f"{name}: 50 of 400, by {workers} workers")

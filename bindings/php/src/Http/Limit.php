@@ -23,6 +23,9 @@ use Rl\Rule;
  * `countStatus` says which answers count: a status, a class of them, a list of these, or a function of the status. A request
  * is charged before it is served, so that no number of them at once passes, and given back as the script ends if its
  * answer does not count. A fatal error is a 500. What is killed counts. What is in flight is held until the script ends.
+ *
+ * `actual` says what a request has cost that was charged `cost`, an estimate: it is asked as the script ends, also for a
+ * client that has hung up. null, and a worker that is killed, leave the estimate.
  */
 final class Limit
 {
@@ -41,6 +44,7 @@ final class Limit
         array $trusted = [],
         int $clientV6 = 64,
         bool|string $headers = true,
+        ?Closure $actual = null,
     ): Result {
         $isCounted = self::matcher($countStatus);
         $result = $rule->check($key ?? self::client($trusted, $clientV6), $cost, keep: true);
@@ -52,9 +56,11 @@ final class Limit
         if (!$result->passes()) {
             self::refuse($result);
         }
-        register_shutdown_function(static function () use ($result, $isCounted): void {
+        register_shutdown_function(static function () use ($result, $isCounted, $actual): void {
             if ($isCounted && !$isCounted(self::status())) {
                 $result->refund();
+            } elseif ($actual && ($spent = $actual()) !== null) {
+                $result->settle($spent);
             }
             $result->release();
         });
