@@ -161,8 +161,8 @@ $(1)/%: $(2)/o/tests/%.o $$(SUPPORT:%.c=$(2)/o/%.o) $(5)/libconfig.a $(4)
 	$$(call say,LINK)
 	$$(Q)$(3) -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) -lcmocka -ljansson -lpthread
 
-$(1)/unit/bindings/test_dictionaries: $(patsubst %,$(2)/o/bindings/common/%.o,values limit options text)
-$(1)/unit/bindings/test_directive: $(patsubst %,$(2)/o/bindings/common/%.o,directive values limit options text)
+$(1)/unit/bindings/test_dictionaries: $(patsubst %,$(2)/o/bindings/common/%.o,values limit options text words)
+$(1)/unit/servers/test_directive: $(2)/o/servers/common/directive.o $(patsubst %,$(2)/o/bindings/common/%.o,values limit options text words)
 $(1)/unit/rld/test_sweeper: $(patsubst %,$(2)/o/rld/%.o,loop/sweeper loop/limited base/clock base/log)
 $(1)/unit/rld/test_mover: $(patsubst %,$(2)/o/rld/%.o,loop/mover base/clock base/log)
 $(1)/unit/rld/test_watch: $(patsubst %,$(2)/o/rld/%.o,loop/watch base/log)

@@ -15,32 +15,42 @@ const char *const rlb_sources[] = {"application", "configuration", "none", NULL}
 			sizeof(((struct rl_info *)0)->member)    \
 	}
 
+/* What a segment is beside its options. */
 static const struct {
 	const char *name;
 	enum rlb_kind kind;
 	size_t offset, size;
 } fields[] = {
-	FIELD(layout, RLB_INTEGER),       FIELD(bytes, RLB_INTEGER),
-	FIELD(keys, RLB_INTEGER),         FIELD(slots, RLB_INTEGER),
-	FIELD(ring, RLB_INTEGER),         FIELD(key_bytes, RLB_INTEGER),
-	FIELD(rules, RLB_INTEGER),        FIELD(rules_used, RLB_INTEGER),
-	FIELD(limits, RLB_INTEGER),       FIELD(limits_used, RLB_INTEGER),
-	FIELD(overrides, RLB_INTEGER),    FIELD(overrides_used, RLB_INTEGER),
-	FIELD(bans, RLB_INTEGER),         FIELD(holders, RLB_INTEGER),
-	FIELD(holders_used, RLB_INTEGER), FIELD(cells, RLB_INTEGER),
-	FIELD(reserves, RLB_INTEGER),     FIELD(events, RLB_INTEGER),
-	FIELD(changes, RLB_INTEGER),      FIELD(buffer_ns, RLB_NS),
-	FIELD(created_ns, RLB_NS),        FIELD(generation, RLB_INTEGER),
-	FIELD(heartbeat_ns, RLB_NS),      FIELD(sweeper, RLB_INTEGER),
-	FIELD(owner, RLB_INTEGER),        FIELD(group, RLB_INTEGER),
-	FIELD(mode, RLB_INTEGER),         FIELD(is_readonly, RLB_FLAG),
-	FIELD(is_clustered, RLB_FLAG),    FIELD(huge_pages, RLB_FLAG),
+	FIELD(layout, RLB_INTEGER),         FIELD(bytes, RLB_INTEGER),
+	FIELD(slots, RLB_INTEGER),          FIELD(rules_used, RLB_INTEGER),
+	FIELD(limits, RLB_INTEGER),         FIELD(limits_used, RLB_INTEGER),
+	FIELD(overrides_used, RLB_INTEGER), FIELD(holders_used, RLB_INTEGER),
+	FIELD(created_ns, RLB_NS),          FIELD(generation, RLB_INTEGER),
+	FIELD(heartbeat_ns, RLB_NS),        FIELD(sweeper, RLB_INTEGER),
+	FIELD(owner, RLB_INTEGER),          FIELD(is_readonly, RLB_FLAG),
+	FIELD(is_clustered, RLB_FLAG),      FIELD(huge_pages, RLB_FLAG),
 };
 
 static struct rlb_value
 words_of(const char *words)
 {
 	return (struct rlb_value){.kind = RLB_WORDS, .words = words, .len = strlen(words)};
+}
+
+/* As it was made; 0 where it has none of it. */
+static void
+show_options(const struct rl_info *info, rlb_show *show, void *to)
+{
+	const struct rl_field *field;
+	struct rl_options o;
+
+	rl_info_options(info, &o);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++) {
+		if (field->none > 0 && rl_field_get(field, &o) == field->none)
+			rl_field_set(field, &o, 0);
+		if (!(field->marks & RL_FIELD_NOT_IN_BINDINGS))
+			rlb_field_show(field, &o, show, to);
+	}
 }
 
 void
@@ -62,8 +72,7 @@ rlb_info_show(struct rl *rl, rlb_show *show, void *to)
 			.kind = fields[i].kind, .integer = number, .ns = (uint64_t)number};
 		show(to, fields[i].name, &v);
 	}
-	v = words_of(rl_field_find(RL_OF_OPTIONS, "on_full", 7)->words[info.on_full]);
-	show(to, "on_full", &v);
+	show_options(&info, show, to);
 	v = (struct rlb_value){.kind = RLB_INTEGER, .integer = (int64_t)rl_fill(rl)};
 	show(to, "slots_used", &v);
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "words.h"
+
 #define NAME_SIZE 64
 #define OWNER_BITS 0600U
 #define FORMER "%s: \"%s\" is gone, taken as \"%s\", and refused by the next release"
@@ -49,8 +51,6 @@ judge(const struct rl_field *field, const struct rl_options *o, char text[RLB_TE
 {
 	uint64_t number = rl_field_get(field, o);
 
-	if (field->marks & RL_FIELD_POWER && number & (number - 1))
-		return refuse(text, field->word, "expected a power of two");
 	if (field->offset == offsetof(struct rl_options, mode) && number > 0 &&
 	    (number & OWNER_BITS) != OWNER_BITS)
 		return refuse(text, field->word,
@@ -98,16 +98,21 @@ rlb_options_check(const struct rl_options *o, char text[RLB_TEXT_SIZE])
 {
 	const struct rl_field *field;
 
-	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
-		if (field->marks & RL_FIELD_RESERVE && rl_field_get(field, o) > 0 &&
-		    o->on_full != RL_FULL_RESERVE)
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++) {
+		uint64_t number = rl_field_get(field, o);
+
+		if (field->marks & RL_FIELD_POWER && number & (number - 1))
+			return refuse(text, field->word, "expected a power of two");
+		if (field->marks & RL_FIELD_RESERVE && number > 0 && o->on_full != RL_FULL_RESERVE)
 			return refuse(text, field->word,
 			              "only a segment with on_full reserve has any");
+	}
 	return 0;
 }
 
-int
-rlb_open_less(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE])
+/* What is less than was asked for. 1, or 0: that is no longer so. */
+static int
+say_less(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE])
 {
 	struct rl_options any = *asked;
 	struct rl_info info;
@@ -122,4 +127,35 @@ rlb_open_less(const char *name, const struct rl_options *asked, char text[RL_OPE
 	error = rl_open_compare(&info, asked, text, RL_OPEN_TEXT_SIZE);
 	rl_close(rl);
 	return error < 0;
+}
+
+/* Which argument it is that is wrong. */
+static int
+say_wrong(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE])
+{
+	char why[RLB_TEXT_SIZE];
+	struct rl_place place;
+
+	if (rl_place(name, NULL, &place) == -EINVAL)
+		snprintf(text, RL_OPEN_TEXT_SIZE, "a name has 1 to %d letters, digits and . _ -",
+		         RL_NAME_MAX);
+	else if (rlb_options_check(asked, why) < 0)
+		snprintf(text, RL_OPEN_TEXT_SIZE, "%s", why);
+	else
+		return 0;
+	return 1;
+}
+
+void
+rlb_open_why(int error, const char *name, const struct rl_options *asked,
+             char text[RLB_OPEN_TEXT_SIZE])
+{
+	char said[RL_OPEN_TEXT_SIZE];
+
+	if (error == RL_ELESS && say_less(name, asked, said))
+		snprintf(text, RLB_OPEN_TEXT_SIZE, "%s: %s", said, rl_error_remedy(error));
+	else if (error == -EINVAL && say_wrong(name, asked, said))
+		snprintf(text, RLB_OPEN_TEXT_SIZE, "%s", said);
+	else
+		rlb_why(error, text);
 }

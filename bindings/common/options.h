@@ -23,14 +23,16 @@ extern const struct rl_options rlb_options; /* those of a language that says not
 int rlb_option_set(struct rl_options *o, const char *name, size_t len,
                    const struct rlb_value *value, char text[RLB_TEXT_SIZE]);
 
-/* Of fields that are right each by itself: 0; -EINVAL: `text` says which goes with no other. */
+/* All of them together, once each is within its bounds: 0; -EINVAL: `text` says which is wrong. */
 int rlb_options_check(const struct rl_options *o, char text[RLB_TEXT_SIZE]);
 
 /*
- * What rl_open() does not say of RL_ELESS: what is less than was asked for. 1, or 0: that is no
- * longer so.
+ * Why rl_open() or rl_open_private() with these arguments came to that error: which name or option
+ * is wrong, or what is less than was asked for; else as rlb_why().
  */
-int rlb_open_less(const char *name, const struct rl_options *asked, char text[RL_OPEN_TEXT_SIZE]);
+#define RLB_OPEN_TEXT_SIZE (RL_OPEN_TEXT_SIZE + 256)
+void rlb_open_why(int error, const char *name, const struct rl_options *asked,
+                  char text[RLB_OPEN_TEXT_SIZE]);
 
 #pragma GCC visibility pop
 

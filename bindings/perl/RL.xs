@@ -522,19 +522,18 @@ _open(SV *name, SV *options, bool is_private)
 INIT:
 	const char *text = SvOK(name) ? SvPV_nolen(name) : "default";
 	struct rl_options asked = rlb_options;
-	char less[RL_OPEN_TEXT_SIZE];
+	char why[RLB_OPEN_TEXT_SIZE];
 	struct segment *segment;
 	int error;
 CODE:
 	set_fields(aTHX_ options, set_option, &asked);
 	Newxz(segment, 1, struct segment);
 	error = is_private ? rlb_open_private(&segment->s, &asked) : rlb_open(&segment->s, text, &asked);
-	if (error < 0)
+	if (error < 0) {
 		Safefree(segment);
-	if (error == RL_ELESS && rlb_open_less(text, &asked, less))
-		die_of(aTHX_ error, sv_2mortal(newSVpvf("segment %s: %s", text, less)));
-	if (error < 0)
-		FAIL(error, "segment %s", text);
+		rlb_open_why(error, text, &asked, why);
+		die_of(aTHX_ error, sv_2mortal(newSVpvf("segment %s: %s", text, why)));
+	}
 	segment->references = 1;
 	RETVAL = sv_setref_pv(newSV(0), "RL::Segment", segment);
 OUTPUT:

@@ -63,13 +63,26 @@ take_only_one(void)
 	return is_one;
 }
 
+/* The name that was asked for; NULL if none can be so. */
+static const char *
+take_asked(const char *asked)
+{
+	struct rl_place place;
+
+	if (rl_place(asked, NULL, &place) != -EINVAL)
+		return asked;
+	complain("segment '%s'%s: a name has 1 to %d letters, digits and . _ -", asked, origin,
+	         RL_NAME_MAX);
+	return NULL;
+}
+
 const char *
 segment_name(const struct context *context)
 {
 	const char *asked = segment_asked(context);
 
 	if (asked || chosen[0])
-		return asked ? asked : chosen;
+		return asked ? take_asked(asked) : chosen;
 	if (config_segment_name(config_path(NULL), chosen)) {
 		origin = " (named by the configuration)";
 		return chosen;

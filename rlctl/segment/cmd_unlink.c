@@ -40,10 +40,10 @@ run_unlink(const struct context *context)
 {
 	const char *name = option_value(context, "segment");
 
-	if (!name) {
+	if (!name)
 		complain("unlink: say which with --segment");
+	if (!name || !segment_name(context))
 		return EXIT_TROUBLE;
-	}
 	if (!confirm(context,
 	             "Remove segment '%s'? Its counters are lost; a process that has it open "
 	             "keeps it until it closes it.",

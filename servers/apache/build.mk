@@ -8,7 +8,7 @@ ADAPTER_CHECKS += 'servers/apache/tests/run.sh build/apache'
 
 APACHE_DIR := servers/apache
 APACHE_SRC := $(call files,$(APACHE_DIR)/*.c)
-APACHE_COMMON := directive limit options text values
+APACHE_COMMON := servers/common/directive $(addprefix bindings/common/,limit options text values words)
 APXS       ?= apxs
 # Where Apache wants modules; asked when it is used, for apxs may still be to be installed.
 APACHE_MODULES = $(or $(shell $(APXS) -q LIBEXECDIR 2>/dev/null),$(LIBDIR)/apache2/modules)
@@ -25,7 +25,7 @@ $(1)/o/%.o: $(APACHE_DIR)/%.c | build/need
 	$$(call say,CC)
 	$$(Q)$(2) $$(APACHE_FLAGS) $$(CPPFLAGS) -c -o $$@ $$<
 
-$(1)/o/common/%.o: bindings/common/%.c | build/need
+$(1)/o/common/%.o: %.c | build/need
 	@mkdir -p $$(@D)
 	$$(call say,CC)
 	$$(Q)$(2) $$(APACHE_FLAGS) $$(CPPFLAGS) -c -o $$@ $$<
@@ -34,7 +34,7 @@ $(1)/mod_rl.so: $(APACHE_SRC:$(APACHE_DIR)/%.c=$(1)/o/%.o) $(APACHE_COMMON:%=$(1
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $$(LDFLAGS) -shared -o $$@ $$^
 
--include $$(wildcard $(1)/o/*.d $(1)/o/common/*.d)
+-include $$(wildcard $(1)/o/*.d $(1)/o/common/*/common/*.d)
 endef
 
 $(eval $(call APACHE_VARIANT,build/apache,$$(CC) $(HARDEN) $(FORTIFY) $$(CFLAGS),$(RELRO),build/librl.so.1))

@@ -16,7 +16,7 @@
 #include <http_config.h>
 #include <rl_admin.h>
 
-#include "../../bindings/common/directive.h"
+#include "../common/directive.h"
 
 #pragma GCC visibility push(default)
 extern module AP_MODULE_DECLARE_DATA rl_module;

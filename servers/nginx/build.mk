@@ -14,7 +14,7 @@ NGINX_FLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Wall -Wextra 
 NGINX_INCS  := $(foreach d,core event event/modules event/quic os/unix http http/v2 http/v3 http/modules stream,-isystem $(NGINX_SRC)/src/$(d)) \
                -isystem $(NGINX_OUT)/objs
 NGINX_SHARED := segment segment_directive rules places report parse directives decide wait answer client text
-NGINX_COMMON := directive limit options text values
+NGINX_COMMON := servers/common/directive $(addprefix bindings/common/,limit options text values words)
 NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem variables)
 NGINX_STREAM := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_stream_rl_,module handler)
 NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
@@ -46,7 +46,7 @@ $(1)/%.o: $(NGINX_DIR)/%.c $(NGINX_OUT)/objs/Makefile
 	$$(call say,CC)
 	$$(Q)$(2) $(NGINX_FLAGS) $(3) $$(CPPFLAGS) -Iinclude $(NGINX_INCS) -c -o $$@ $$<
 
-$(1)/common/%.o: bindings/common/%.c
+$(1)/common/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(call say,CC)
 	$$(Q)$(2) $(NGINX_FLAGS) $(3) $$(CPPFLAGS) -Iinclude -c -o $$@ $$<
@@ -61,7 +61,7 @@ $(1)/ngx_http_rl_module.so $(1)/ngx_stream_rl_module.so: $(NGINX_COMMON:%=$(1)/c
 	$$(call say,LINK)
 	$$(Q)$(2) $(3) $(4) $$(LDFLAGS) -shared -o $$@ $$^
 
--include $$(wildcard $(1)/*.d $(1)/common/*.d)
+-include $$(wildcard $(1)/*.d $(1)/common/*/common/*.d)
 endef
 
 $(eval $(call NGINX_VARIANT,$(NGINX_OUT),$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),$(RELRO),build))

@@ -21,7 +21,7 @@
 #include <rl_admin.h>
 #include <rl_http.h>
 
-#include "../../bindings/common/directive.h"
+#include "../common/directive.h"
 
 /* Both modules are loaded into one process, each with its own copy of what they share. */
 #pragma GCC visibility push(hidden)

@@ -21,8 +21,10 @@ teardown() {
 		in_trouble "segment '$segment'"
 	done
 	[ ! -e "/dev/shm/rl.$segment" ]
-	rlctl -s a/b status
-	in_trouble "segment 'a/b'"
+	for args in status 'unlink --yes' doctor; do
+		rlctl -s a/b $args
+		in_trouble "rlctl: segment 'a/b': a name has 1 to 63 letters, digits and . _ -"
+	done
 }
 
 @test "a segment that is not there: those that are" {

@@ -97,9 +97,9 @@ survives() {
 			[[ $file == "rld/$object.c" ]] || objects+=("build/o/rld/$object.o")
 		done
 		;;
-	unit/bindings/test_dictionaries | unit/bindings/test_directive) # of what bindings and servers have in common
-		for object in directive values limit options text; do
-			[[ $file == "bindings/common/$object.c" ]] || objects+=("build/o/bindings/common/$object.o")
+	unit/bindings/test_dictionaries | unit/servers/test_directive) # of what bindings and servers have in common
+		for object in servers/common/directive bindings/common/{values,limit,options,text,words}; do
+			[[ $file == "$object.c" ]] || objects+=("build/o/$object.o")
 		done
 		;;
 	cluster/test_shares) # which is the store

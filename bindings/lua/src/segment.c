@@ -43,11 +43,10 @@ segment_new(lua_State *L)
 static int
 open_fail(lua_State *L, int error, const char *name, const struct rl_options *options)
 {
-	char less[RL_OPEN_TEXT_SIZE];
+	char why[RLB_OPEN_TEXT_SIZE];
 
-	return error == RL_ELESS && rlb_open_less(name, options, less)
-	               ? lrl_fail_text(L, error, less)
-	               : lrl_fail(L, error);
+	rlb_open_why(error, name, options, why);
+	return lrl_fail_text(L, error, why);
 }
 
 /* rl.open([name [, options]]) */
@@ -81,7 +80,7 @@ lrl_open_private(lua_State *L)
 	segment = segment_new(L);
 	lrl_options_read(L, 1, &options);
 	error = rlb_open_private(&segment->s, &options);
-	return error < 0 ? lrl_fail(L, error) : 1;
+	return error < 0 ? open_fail(L, error, NULL, &options) : 1;
 }
 
 /* rl.unlink(name) */

@@ -49,11 +49,11 @@ keep_or_throw(struct call *c, struct handle *handle)
 static napi_value
 throw_open(napi_env env, int rc, const char *name, const struct rl_options *options)
 {
-	char what[NAME_SIZE + 32], why[RL_OPEN_TEXT_SIZE] = "";
+	char what[NAME_SIZE + 32], why[RLB_OPEN_TEXT_SIZE];
 
-	if (rc == RL_ELESS && !rlb_open_less(name, options, why))
-		why[0] = '\0';
-	snprintf(what, sizeof what, "open segment %s", name);
+	rlb_open_why(rc, name, options, why);
+	snprintf(what, sizeof what, "open %s%s", name ? "segment " : "a private segment",
+	         name ? name : "");
 	return throw_rl(env, rc, what, why);
 }
 
@@ -85,8 +85,7 @@ NATIVE(openPrivate)
 	if (!call_begin(&c, env, info) || !read_options(env, c.argv[0], &options))
 		return NULL;
 	rc = handle_open_private(&options, &handle);
-	return rc < 0 ? throw_rl(env, rc, "open a private segment", NULL)
-	              : keep_or_throw(&c, handle);
+	return rc < 0 ? throw_open(env, rc, NULL, &options) : keep_or_throw(&c, handle);
 }
 
 /* close(segment) */

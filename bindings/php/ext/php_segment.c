@@ -36,13 +36,26 @@ rlp_segment_init(void)
 	segment_handlers.clone_obj = NULL;
 }
 
+/* Without a name it is a private one. */
+static void
+throw_open(int error, const char *name, const struct rl_options *options)
+{
+	char why[RLB_OPEN_TEXT_SIZE];
+	zend_string *text;
+
+	rlb_open_why(error, name, options, why);
+	text = name ? zend_strpprintf(0, "segment %s: %s", name, why)
+	            : zend_strpprintf(0, "private segment: %s", why);
+	rlp_throw_text(error, ZSTR_VAL(text));
+	zend_string_release(text);
+}
+
 ZEND_METHOD(Rl_Segment, __construct)
 {
 	struct segment_object *segment = THIS(segment_object);
 	struct rl_options options;
 	zend_string *name = NULL;
 	zval *array = NULL;
-	char less[RL_OPEN_TEXT_SIZE];
 	const char *text;
 	int error;
 
@@ -59,10 +72,8 @@ ZEND_METHOD(Rl_Segment, __construct)
 		RETURN_THROWS();
 	text = name ? ZSTR_VAL(name) : "default";
 	segment->handle = rlp_handle_open(text, &options, &error);
-	if (error == RL_ELESS && rlb_open_less(text, &options, less))
-		rlp_throw(error, "segment %s: %s", text, less);
-	else if (error < 0)
-		rlp_throw(error, "segment %s", text);
+	if (error < 0)
+		throw_open(error, text, &options);
 }
 
 ZEND_METHOD(Rl_Segment, private)
@@ -84,7 +95,7 @@ ZEND_METHOD(Rl_Segment, private)
 	segment->on_error = on_error;
 	segment->handle = rlp_handle_private(&options, &error);
 	if (error < 0)
-		rlp_throw(error, "private segment");
+		throw_open(error, NULL, &options);
 }
 
 /* The rule, or counters, as an object. */

@@ -16,7 +16,8 @@ define_failed(const struct segment *self, const struct rl_rule *rule, const stru
 	char text[RL_RULE_TEXT_SIZE];
 
 	rl_rule_check(rule, &(struct rl_options){.ring = info->ring}, text, sizeof text);
-	return raise_error(self->state, error, text[0] ? text : rule->name);
+	return text[0] ? raise_text(self->state, error, PyUnicode_FromString(text))
+	               : raise_error(self->state, error, rule->name);
 }
 
 const char define_doc[] =

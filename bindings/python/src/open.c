@@ -85,20 +85,16 @@ static PyObject *
 open_failed(const struct state *state, const struct opening *o, int error)
 {
 	const char *name = o->name ? o->name : "default";
-	char less[RL_OPEN_TEXT_SIZE];
+	char why[RLB_OPEN_TEXT_SIZE];
 	struct rl_place place;
 	PyObject *what;
 
-	if (error == RL_ELESS && rlb_open_less(o->name, &o->options, less))
-		what = PyUnicode_FromFormat("segment %s: %s", name, less);
-	else if (rl_place(o->name, &o->options, &place) == 0)
-		what = PyUnicode_FromFormat("segment %s (%s)", name, place.path);
+	rlb_open_why(error, o->name, &o->options, why);
+	if (error != RL_ELESS && rl_place(o->name, &o->options, &place) == 0)
+		what = PyUnicode_FromFormat("segment %s (%s): %s", name, place.path, why);
 	else
-		what = PyUnicode_FromFormat("segment %s", name);
-	if (what)
-		raise_error(state, error, PyUnicode_AsUTF8AndSize(what, NULL));
-	Py_XDECREF(what);
-	return NULL;
+		what = PyUnicode_FromFormat("segment %s: %s", name, why);
+	return raise_text(state, error, what);
 }
 
 PyObject *

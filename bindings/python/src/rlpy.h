@@ -99,6 +99,9 @@ PyObject *counters_new(struct segment *segment, int space, const char *name);
 /* Raise what `error` means; NULL. `what` names the thing at fault, or is NULL. */
 PyObject *raise_error(const struct state *state, int error, const char *what);
 
+/* The same with a whole sentence, which is taken over. NULL: it could not be made. */
+PyObject *raise_text(const struct state *state, int error, PyObject *text);
+
 /* A key as librl takes it: one that is too long is replaced by its digest. */
 struct key {
 	const void *bytes;

@@ -94,7 +94,7 @@ def test_an_empty_key_is_never_a_yes(private):
         (lambda s, r: s.reset("a", rule="login"), "rule: expected an rl.Rule"),
         (lambda s, r: s.find("nobody"), "no rule nobody"),
         (lambda s, r: s.counters("login"), "login: the name is a rule's"),
-        (lambda s, r: rl.Segment("a/b"), "segment a/b"),
+        (lambda s, r: rl.Segment("a/b"), "segment a/b: a name has 1 to 63 letters, digits and . _ -"),
         (lambda s, r: rl.Segment(private=True, on_full="panic"), 'on_full: expected "reserve"'),
         (lambda s, r: rl.Segment(private=True, keys=-1), "keys: expected an integer"),
         (lambda s, r: rl.Segment("x", group="no such group here"), "group: expected the name or the number of a group"),
@@ -119,8 +119,9 @@ def test_the_reserve_of_a_full_table():
         assert (info["cells"], info["reserves"]) == (128, 2)
         reasons = [{segment.rule(name, "5/h").check(f"key{i}").reason for i in range(200)} for name in "abc"]
         assert ["reserve" in of_a_rule for of_a_rule in reasons] == [True, True, False]
-    for options in ({"cells": 128, "on_full": "deny"}, {"cells": 100}):
-        with pytest.raises(rl.Error) as error:
+    for options, said in (({"cells": 128, "on_full": "deny"}, "cells: only a segment with on_full reserve has any"),
+                          ({"cells": 100}, "cells: expected a power of two")):
+        with pytest.raises(rl.Error, match=said + "$") as error:
             rl.Segment(private=True, **options)
         assert error.value.symbol == "EINVAL"
     with pytest.raises(ValueError, match="reserves"):

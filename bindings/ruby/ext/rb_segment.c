@@ -141,7 +141,7 @@ segment_initialize(int argc, VALUE *argv, VALUE self)
 {
 	struct segment *segment = rlr_segment_any(self);
 	struct opening o = {.options = rlb_options};
-	char less[RL_OPEN_TEXT_SIZE];
+	char why[RLB_OPEN_TEXT_SIZE];
 	const char *text = "default";
 	VALUE name, options;
 	int error;
@@ -156,10 +156,11 @@ segment_initialize(int argc, VALUE *argv, VALUE self)
 		text = StringValueCStr(name);
 	error = o.is_private ? rlb_open_private(&segment->s, &o.options)
 	                     : rlb_open(&segment->s, text, &o.options);
-	if (error == RL_ELESS && rlb_open_less(text, &o.options, less))
-		rlr_raise(error, "segment %s: %s", text, less);
-	if (error < 0)
-		rlr_raise(error, "segment %s", text);
+	if (error < 0) {
+		rlb_open_why(error, text, &o.options, why);
+		name = rb_sprintf("segment %s: %s", text, why);
+		rlr_raise_text(error, StringValueCStr(name));
+	}
 	return self;
 }
 

@@ -187,6 +187,26 @@ test_what_is_left_out(void **state)
 	assert_int_equal(set(&l, "colour", INTEGER(1)), -EINVAL);
 }
 
+/* The sentence names the argument; librl's alone says that one is wrong. */
+static void
+test_why_a_segment_was_not_opened(void **state)
+{
+	struct rl_options o = {.on_full = RL_FULL_DENY, .cells = 64};
+	char why[RLB_OPEN_TEXT_SIZE];
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open("a/b", NULL, &rl), -EINVAL);
+	rlb_open_why(-EINVAL, "a/b", &rlb_options, why);
+	assert_string_equal(why, "a name has 1 to 63 letters, digits and . _ -");
+	assert_int_equal(rl_open_private(&o, &rl), -EINVAL);
+	rlb_open_why(-EINVAL, NULL, &o, why);
+	assert_string_equal(why, "cells: only a segment with on_full reserve has any");
+	rlb_open_why(RL_EPUBLIC, "a", &o, why);
+	assert_memory_equal(why, rl_strerror(RL_EPUBLIC), strlen(rl_strerror(RL_EPUBLIC)));
+	assert_non_null(strstr(why, rl_error_remedy(RL_EPUBLIC)));
+}
+
 int
 main(void)
 {
@@ -196,6 +216,7 @@ main(void)
 		cmocka_unit_test(test_each_field_of_a_result_is_shown),
 		cmocka_unit_test(test_a_duration_has_a_word_and_a_name),
 		cmocka_unit_test(test_what_is_left_out),
+		cmocka_unit_test(test_why_a_segment_was_not_opened),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

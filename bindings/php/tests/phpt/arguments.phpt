@@ -54,6 +54,7 @@ foreach ([
     check(preg_match('/^(ValueError|TypeError|ArgumentCountError|Error|Exception): /', $got) === 1, "number $i gives $got");
 }
 check(str_contains(thrown(fn () => new Rl\Segment("a/b")), "EINVAL"), "name");
+check(str_contains(thrown(fn () => new Rl\Segment("a/b")), "a name has 1 to 63 letters"), "name");
 check(str_contains(thrown(fn () => new Rl\Segment("nobody-" . getmypid(), ["existing" => true])), "ENOENT"), "existing");
 check($web->checkMany([]) === [], "nothing to ask");
 echo "done\n";

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "limit.h"
-#include "options.h"
+#include "../../bindings/common/limit.h"
+#include "../../bindings/common/options.h"
 
 #pragma GCC visibility push(hidden)
 

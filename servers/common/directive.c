@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "../../bindings/common/text.h"
 
 #define DIGITS "0123456789"
 #define DIGITS_MAX 18

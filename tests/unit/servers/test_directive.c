@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../bindings/common/directive.h"
+#include "../../../servers/common/directive.h"
 #include "testing.h"
 
 #define WORD_SIZE 64
@@ -138,9 +138,9 @@ test_what_is_wrong(void **state)
 		"v4=33", "v4=0",     "v4=",      "hard=yes",       "mode=soft", "hard",
 		"=5",    "burst=-1", "burst= 5", "granularity=65", "window",    "granularity=0s"};
 	static const char *const bad_of_segment[] = {
-		"keys",         "keys=none",   "mode=7",       "mode=999", "mode=0066",
-		"readonly",     "at_least",    "cells=3",      "buffer=1", "buffer=0s",
-		"buffer=never", "keys_most=5", "group=no-such"};
+		"keys",      "keys=none",    "mode=7",      "mode=999",
+		"mode=0066", "readonly",     "at_least",    "buffer=1",
+		"buffer=0s", "buffer=never", "keys_most=5", "group=no-such"};
 	struct rlb_limit l = {.step_ns = 0};
 	struct rl_options o = {.flags = 0};
 
@@ -172,11 +172,15 @@ test_words_of_their_own(void **state)
 	assert_int_equal(rlb_word_of_segment("on_full=evict", &o, why), 1);
 	assert_non_null(strstr(why, "\"evict\" is gone"));
 	assert_int_equal(rlb_options_check(&o, why), 0);
+	assert_int_equal(read_segment("cells=3", &o), 0);
+	assert_int_equal(rlb_options_check(&o, why), -EINVAL);
+	assert_string_equal(why, "cells: expected a power of two");
+	assert_int_equal(read_segment("cells=4", &o), 0);
 	assert_int_equal(read_segment("reserves=3", &o), 0);
 	assert_int_equal(rlb_options_check(&o, why), 0);
 	assert_int_equal(read_segment("on_full=deny", &o), 0);
 	assert_int_equal(rlb_options_check(&o, why), -EINVAL);
-	assert_memory_equal(why, "reserves: ", 10);
+	assert_memory_equal(why, "cells: only", 11);
 }
 
 int
