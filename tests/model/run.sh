@@ -4,16 +4,17 @@
 # Explore the models of the lock-free protocols: table.pml (libshm/table/table.c), ring.pml
 # (libshm/algorithm/ring.h, libshm/algorithm/window.c), in_flight.pml (libshm/holder/holder.c, and
 # totals in flight), flood.pml (keys without a slot, which share an overflow counter), lanes.pml (how
-# they share it), share.pml (a store that lends
-# capacity to hosts), lease.pml (the one lease of a segment's shares) and move.pml (libshm/move/move.c: a key on its way
-# from one table to another).
+# they share it), share.pml (a store that lends capacity to hosts), lease.pml (the one lease of a
+# segment's shares), wish.pml (who waits for what is free gets it) and move.pml (libshm/move/move.c: a
+# key on its way from one table to another).
 #
 #   run.sh [check]   bounded configurations and mutants, within two minutes
 #   run.sh torture   the same with larger bounds, a quarter of an hour and up to 4 GB
 #
 # `holds` means that every state was reached and no assertion failed; a search cut short by
 # depth or memory is a failure. A mutant leaves one protection out and must be `caught`, by an
-# assertion. Two protections are shown to be spare where they stand alone; those hold.
+# assertion; one of wish.pml, whose runs are to end, by one that does not. Two protections are shown
+# to be spare where they stand alone; those hold.
 #
 # BUILD is where everything is written; build/model under the repository by default. The
 # trail of a failure stays there: spin -t -p replays it.
@@ -25,6 +26,8 @@ readonly DEPTH=500000  # more than any search here needs
 readonly MEGABYTES=4000
 COMPILER=(tcc) # of searches of a second: gcc takes as long to compile one
 PACK=()        # how states are stored
+SEARCH=(-DSAFETY)
+RUN=()
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$(cd "$here/../.." && pwd)/build/model}
@@ -61,13 +64,13 @@ expect() {
 		cp "$here/$model.pml" .
 		spin -a "$@" "$model.pml" >spin.out 2>&1
 		# No partial order reduction: every step is an access to a shared word.
-		"${compiler[@]}" -w -DSAFETY -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
+		"${compiler[@]}" -w "${SEARCH[@]}" -DNOREDUCE "${PACK[@]}" "-DMEMLIM=$MEGABYTES" \
 			-o pan pan.c >compiler.out 2>&1
 	); then
 		cat "$dir"/*.out >&2
 		verdict='does not compile'
 	else
-		(cd "$dir" && ./pan -n -E "-w$begin_with" "-m$DEPTH" >pan.out 2>&1) || true
+		(cd "$dir" && ./pan -n -E "${RUN[@]}" "-w$begin_with" "-m$DEPTH" >pan.out 2>&1) || true
 		verdict=$(judge "$dir/pan.out")
 	fi
 	micros=$((${EPOCHREALTIME/./} - begin))
@@ -83,7 +86,7 @@ expect() {
 }
 
 judge() {
-	if grep -q 'assertion violated' "$1"; then
+	if grep -qE 'assertion violated|pan:1: non-progress cycle' "$1"; then
 		echo caught
 	elif grep -qE 'max search depth too small|reached -DMEMLIM|out of memory|truncated' "$1"; then
 		echo 'search cut short'
@@ -97,6 +100,12 @@ judge() {
 
 holds() { expect holds "$@"; }
 caught() { expect caught "$@"; }
+
+# lives holds|caught ...: each run ends that is fair to all processes.
+lives() {
+	local SEARCH=(-DNP) RUN=(-l -f)
+	expect "$@"
+}
 
 table_check() {
 	holds 'two users'              table -DSLOTS=2
@@ -261,6 +270,25 @@ share_torture() {
 	holds 'a lease, longer'        lease -DT=6
 	caught NO_SEQ share -DASKS=3 -DCAP=2 -DNO_SEQ
 	caught GRANTS_ONLY share -DLOSES -DGRANTS_ONLY
+}
+
+wish_check() {
+	lives holds 'a question is lost'   wish -DLOTS=0
+	lives holds 'the same lot'         wish -DLOSSES=0
+	lives holds 'one caller, no calls' wish -DLOTS=0 -DONE_CALLER -DNO_CALLS
+}
+
+wish_mutants() {
+	local mutant
+	for mutant in NO_LOT SHORT_OF_ONE PARTS NO_CALLS IDLE_KEEPS NOBODY_IS_TOLD; do
+		lives caught "$mutant" wish -DLOSSES=0 "-D$mutant"
+	done
+}
+
+wish_torture() {
+	lives holds 'a loss and the same lot' wish
+	lives holds 'two losses'           wish -DLOSSES=2 -DLOTS=0
+	lives holds 'a capacity of 4'      wish -DC=4 -DLOTS=0
 }
 
 table_torture() {
@@ -471,6 +499,8 @@ check)
 	ring_share_mutants
 	share_check
 	share_mutants
+	wish_check
+	wish_mutants
 	;;
 torture)
 	COMPILER=(gcc -O2)
@@ -483,6 +513,7 @@ torture)
 	lanes_torture
 	move_torture
 	share_torture
+	wish_torture
 	;;
 *) usage ;;
 esac
