@@ -40,7 +40,7 @@ segment_asked(const struct context *context)
 static void
 complain_unclear(const struct segment_names *names)
 {
-	char *text = segment_names_text(names);
+	char *text = segment_names_text(names, NULL);
 
 	if (names->count > 0)
 		complain("which segment? --segment, or RL_SEGMENT, takes one of:%s", text);
@@ -95,7 +95,7 @@ static void
 complain_absent(const char *name)
 {
 	struct segment_names names = segment_names_find();
-	char *text = segment_names_text(&names);
+	char *text = segment_names_text(&names, name);
 
 	if (text[0])
 		complain("segment '%s'%s: no such segment; --segment takes one of:%s", name, origin,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <text/suggest.h>
 
 #include "base/array.h"
 #include "base/complain.h"
@@ -83,7 +84,7 @@ segment_names_find(void)
 
 	add_names(&names, "/dev/shm/rl");
 	add_names(&names, "/dev/shm");
-	if (names.count > 0)
+	if (names.count > 1)
 		qsort(names.at, names.count, sizeof(*names.at), compare);
 	for (size_t i = 0; i < names.count; i++) {
 		if (kept > 0 && strcmp(names.at[i], names.at[kept - 1]) == 0)
@@ -92,6 +93,8 @@ segment_names_find(void)
 			names.at[kept++] = names.at[i];
 	}
 	names.count = kept;
+	names.at = array_grow(names.at, kept, &names.room, sizeof(*names.at));
+	names.at[kept] = NULL;
 	return names;
 }
 
@@ -103,15 +106,24 @@ segment_names_free(struct segment_names *names)
 	free(names->at);
 }
 
+#define NAMES_TOLD 5
+
 char *
-segment_names_text(const struct segment_names *names)
+segment_names_text(const struct segment_names *names, const char *meant)
 {
+	const char *near = meant ? suggest(meant, (const char *const *)names->at) : NULL;
+	size_t told = 0;
 	char *text = NULL;
 	size_t size;
 	FILE *out = need(open_memstream(&text, &size));
 
-	for (size_t i = 0; i < names->count; i++)
-		fprintf(out, " %s", names->at[i]);
+	if (near)
+		told += fprintf(out, " %s", near) > 0;
+	for (size_t i = 0; i < names->count && told < NAMES_TOLD; i++)
+		if (names->at[i] != near)
+			told += fprintf(out, " %s", names->at[i]) > 0;
+	if (names->count > told)
+		fprintf(out, " and %zu more, which 'rlctl segments' shows", names->count - told);
 	fclose(out);
 	return text;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct segment_names {
-	char **at; /* in the order of their bytes, each once */
+	char **at; /* in the order of their bytes, each once; behind them a NULL */
 	size_t count, room;
 };
 
@@ -15,7 +15,10 @@ struct segment_names {
 struct segment_names segment_names_find(void);
 void segment_names_free(struct segment_names *names);
 
-/* All with a blank before each, in memory to be freed. */
-char *segment_names_text(const struct segment_names *names);
+/*
+ * A few with a blank before each, the one nearest to what was `meant` first if that is not NULL,
+ * and how many more there are. To be freed.
+ */
+char *segment_names_text(const struct segment_names *names, const char *meant);
 
 #endif

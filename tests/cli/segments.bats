@@ -45,6 +45,12 @@ alone() {
 	in_trouble 'there is no segment on this host'
 }
 
+@test "of many, a few are named, and first the one that may be meant" {
+	alone 'one; for i in 1 2 3 4 5 6 7; do "$FILL" "web-$i" login 5 2592000000 1 a=1; done; exec "$RLCTL" -s web-o7 list'
+	in_trouble "'web-o7': no such segment; --segment takes one of: web-7 one web-1 web-2 web-3 and 3 more, which 'rlctl segments' shows"
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
+}
+
 @test "the order: --segment, RL_SEGMENT, the configuration, the only one" {
 	echo '{"rules": {"x": {"limit": "1/s"}}, "segment": {"keys": 5, "name": "t\u0077o"}}' >"$RL_CONFIG"
 	alone 'one; two; exec "$RLCTL" list -o name'
