@@ -216,6 +216,28 @@ await_denials() {
 	[[ $output == *' 0 matched'* ]]
 }
 
+@test "rld --events-file: a line that is torn at any byte bans nobody, and rld ends what it finds torn" {
+	command -v fail2ban-regex >/dev/null || skip 'no fail2ban'
+	file=$BATS_TEST_TMPDIR/events
+	filter=("$ours/filter.d/rl-events.conf[segment=$segment]")
+	line="2026-11-22T10:00:00Z rl[$segment] denied: rule web limit 1 one in 1 retry 5 ms key 203.0.113.129"
+	for ((at = 1; at <= ${#line}; at++)); do
+		echo "${line:0:at} (cut)"
+	done >"$file"
+	run fail2ban-regex --datepattern '^%Y-%m-%dT%H:%M:%SZ' "$file" "${filter[@]}"
+	[[ $output == *"${#line} lines, 0 ignored, 0 matched"* ]] || fail_with 'a torn line is taken for one'
+	# The machine has lost power in the middle of a line; what comes then has one of its own.
+	printf '%s' "${line%29}" >"$file"
+	run_with --events-file "$file"
+	for _ in $(seq 21); do
+		"$RLCTL" -s "$segment" check web 192.0.2.7 >/dev/null || true
+	done
+	await_denials "$file" 2
+	stop
+	[ "$(head -n 1 "$file")" = "${line%29} (cut)" ]
+	[ "$(fail2ban-regex --datepattern '^%Y-%m-%dT%H:%M:%SZ' --out ip "$file" "${filter[@]}")" = 192.0.2.7 ]
+}
+
 @test "rld --events-journal: one datagram of fields, with the key's bytes as they are" {
 	socket=$BATS_TEST_TMPDIR/journal
 	python3 - "$socket" "$BATS_TEST_TMPDIR/datagrams" 3>&- <<-'EOF2' &
