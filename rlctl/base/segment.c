@@ -154,7 +154,7 @@ open_segment(const struct context *context)
 	return open_with(context, RL_OPEN_READONLY);
 }
 
-/* Any owner will do: the workers trust the segment already, and this tool is there to mend it. */
+/* Any owner will do: the workers trust the segment already, and this tool is there to fix it. */
 struct rl *
 open_segment_writable(const struct context *context)
 {

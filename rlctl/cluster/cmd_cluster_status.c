@@ -20,12 +20,12 @@ struct state {
 };
 
 static void
-take_problem(void *arg, const char *what, const char *mend)
+take_problem(void *arg, const char *what, const char *fix)
 {
 	struct state *s = arg;
 	char text[560];
 
-	snprintf(text, sizeof text, mend ? "%s: %s" : "%s", what, mend);
+	snprintf(text, sizeof text, fix ? "%s: %s" : "%s", what, fix);
 	if (!s->is_json)
 		printf("problem  %s\n", text);
 	json_push(s->problems, json_text(text));

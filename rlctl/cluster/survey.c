@@ -29,12 +29,12 @@ struct facts {
 };
 
 static void
-say(struct looking *l, const char *address, const char *what, const char *mend)
+say(struct looking *l, const char *address, const char *what, const char *fix)
 {
 	char text[480];
 
 	snprintf(text, sizeof text, "%s: %s", address, what);
-	l->s->problem(l->s->arg, text, mend);
+	l->s->problem(l->s->arg, text, fix);
 }
 
 static void

@@ -10,8 +10,8 @@ struct survey {
 	/* Of each node that has slots. `replicas`: "" not known. */
 	void (*node)(void *arg, const struct store_node *node, const char *version,
 	             const char *replicas);
-	/* `mend`: what to do; NULL: `what` says it all. */
-	void (*problem)(void *arg, const char *what, const char *mend);
+	/* `fix`: what to do; NULL: `what` says it all. */
+	void (*problem)(void *arg, const char *what, const char *fix);
 	void *arg;
 	uint64_t hosts; /* found */
 };

@@ -71,8 +71,8 @@ print_result(const struct doctor_result *result)
 		print_wrapped(result->why, WHY_COLUMN);
 	}
 	/* A command stays whole, to be copied. */
-	if (result->mend[0])
-		printf("%-19s mend: %s\n", "", result->mend);
+	if (result->fix[0])
+		printf("%-19s fix: %s\n", "", result->fix);
 }
 
 static void
@@ -100,7 +100,7 @@ json_result(const struct doctor_result *result)
 	json_put(object, "level", json_text(level_names[result->level]));
 	json_put(object, "what", json_text(result->what));
 	json_put(object, "why", result->why ? json_text(result->why) : json_null());
-	json_put(object, "mend", result->mend[0] ? json_text(result->mend) : json_null());
+	json_put(object, "fix", result->fix[0] ? json_text(result->fix) : json_null());
 	return object;
 }
 

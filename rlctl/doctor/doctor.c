@@ -34,13 +34,13 @@ doctor_say(struct doctor *doctor, enum doctor_level level, const char *why, cons
 }
 
 void
-doctor_mend(struct doctor *doctor, const char *format, ...)
+doctor_fix(struct doctor *doctor, const char *format, ...)
 {
 	struct doctor_result *result = &doctor->results[doctor->count - 1];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(result->mend, sizeof(result->mend), format, arguments);
+	vsnprintf(result->fix, sizeof(result->fix), format, arguments);
 	va_end(arguments);
 }
 
@@ -74,22 +74,22 @@ doctor_may_create(const struct doctor *doctor)
 
 /* The group of the directory that systemd-tmpfiles makes may write it. */
 void
-doctor_mend_membership(struct doctor *doctor)
+doctor_fix_membership(struct doctor *doctor)
 {
 	const struct passwd *user = getpwuid(geteuid());
 	const struct group *group;
 	struct stat dir;
 
 	if (stat(DOCTOR_OWN, &dir) < 0 || !(dir.st_mode & S_IWGRP)) {
-		doctor_mend(doctor,
-		            "systemd-tmpfiles --create rl.conf, and join the group of "
-		            "%s",
-		            DOCTOR_OWN);
+		doctor_fix(doctor,
+		           "systemd-tmpfiles --create rl.conf, and join the group of "
+		           "%s",
+		           DOCTOR_OWN);
 		return;
 	}
 	group = getgrgid(dir.st_gid);
-	doctor_mend(doctor,
-	            "join the group of " DOCTOR_OWN ": usermod -aG %s %s, and restart "
-	            "that user's processes",
-	            group ? group->gr_name : "GROUP", user ? user->pw_name : "USER");
+	doctor_fix(doctor,
+	           "join the group of " DOCTOR_OWN ": usermod -aG %s %s, and restart "
+	           "that user's processes",
+	           group ? group->gr_name : "GROUP", user ? user->pw_name : "USER");
 }

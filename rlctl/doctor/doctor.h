@@ -25,7 +25,7 @@ struct doctor_result {
 	enum doctor_level level;
 	char what[320];
 	const char *why; /* NULL if it is well */
-	char mend[400];
+	char fix[400];
 };
 
 /* How a segment is made anew and keeps its counts: its name, its name, "" or what is to be
@@ -56,12 +56,12 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_checks[]; /* ends with a NULL name */
 
-/* Say something. `why` must last; a result that is not well wants doctor_mend() behind it. */
+/* Say something. `why` must last; a result that is not well wants doctor_fix() behind it. */
 void doctor_say(struct doctor *doctor, enum doctor_level level, const char *why, const char *format,
                 ...) __attribute__((format(printf, 4, 5)));
 
 /* The command, or the step, that mends what was said last. */
-void doctor_mend(struct doctor *doctor, const char *format, ...)
+void doctor_fix(struct doctor *doctor, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Wait until what a worker is writing right now is written. */
@@ -74,7 +74,7 @@ bool doctor_read_line(const char *path, char *line, size_t size);
 bool doctor_may_create(const struct doctor *doctor);
 
 /* The remedy. */
-void doctor_mend_membership(struct doctor *doctor);
+void doctor_fix_membership(struct doctor *doctor);
 
 /* A table for twice as many keys mends what was said last; "" or what to do before. */
 void doctor_mend_table(struct doctor *doctor, const char *before);

@@ -109,28 +109,28 @@ mend_fault(struct doctor *doctor, enum remedy remedy)
 
 	switch (remedy) {
 	case REMEDY_NONE:
-		doctor_mend(doctor,
-		            "none needed; should it grow, look for who else writes "
-		            "%s",
-		            doctor->place.path);
+		doctor_fix(doctor,
+		           "none needed; should it grow, look for who else writes "
+		           "%s",
+		           doctor->place.path);
 		break;
 	case REMEDY_SWEEP:
-		doctor_mend(doctor, "rlctl --segment %s sweep", name);
+		doctor_fix(doctor, "rlctl --segment %s sweep", name);
 		break;
 	case REMEDY_WAIT_OR_RECREATE:
-		doctor_mend(doctor,
-		            "rlctl --segment %s sweep, once its window is over; at once: rlctl "
-		            "--segment %s unlink, and restart the workers",
-		            name, name);
+		doctor_fix(doctor,
+		           "rlctl --segment %s sweep, once its window is over; at once: rlctl "
+		           "--segment %s unlink, and restart the workers",
+		           name, name);
 		break;
 	case REMEDY_RESET:
-		doctor_mend(doctor, "rlctl --segment %s reset KEY", name);
+		doctor_fix(doctor, "rlctl --segment %s reset KEY", name);
 		break;
 	case REMEDY_RESET_EACH:
-		doctor_mend(doctor, "rlctl --segment %s reset KEY, once for each slot", name);
+		doctor_fix(doctor, "rlctl --segment %s reset KEY, once for each slot", name);
 		break;
 	case REMEDY_RECREATE:
-		doctor_mend(doctor, DOCTOR_RECREATE, name, name, "", name);
+		doctor_fix(doctor, DOCTOR_RECREATE, name, name, "", name);
 		break;
 	}
 }
@@ -160,7 +160,7 @@ judge_left_over(struct doctor *doctor, uint64_t left)
 	           "workers that were killed leave them; they block nobody and are used again by "
 	           "their own keys",
 	           "%" PRIu64 " slots are half claimed or half freed", left);
-	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
+	doctor_fix(doctor, "rlctl --segment %s sweep", doctor->name);
 }
 
 static uint64_t

@@ -91,8 +91,8 @@ judge_crowd(struct doctor *doctor)
 			"whoever has that network is not limited: a fresh address is a fresh limit",
 			"rule %s counts each IPv6 address: %zu keys are in %s",
 			rule_label(doctor->rl, first->rule).text, most, first->network);
-		doctor_mend(doctor, "let the key be the client ($rl_client in nginx), or add "
-		                    "\"prefixes\" to the rule's limits");
+		doctor_fix(doctor, "let the key be the client ($rl_client in nginx), or add "
+		                   "\"prefixes\" to the rule's limits");
 	}
 	free(crowd.at);
 }
@@ -130,8 +130,8 @@ judge_bans(struct doctor *doctor)
 	           "%" PRIu64 " bans and exemptions are of less than a /64 of IPv6, such as one in "
 	           "%s",
 	           lone.count, lone.first);
-	doctor_mend(doctor, "rlctl --segment %s ban %s, unless keys are whole addresses",
-	            doctor->name, lone.first);
+	doctor_fix(doctor, "rlctl --segment %s ban %s, unless keys are whole addresses",
+	           doctor->name, lone.first);
 }
 
 void

@@ -14,14 +14,14 @@
 #include "doctor/doctor.h"
 
 static void
-take_problem(void *arg, const char *what, const char *mend)
+take_problem(void *arg, const char *what, const char *fix)
 {
 	struct doctor *doctor = arg;
 
 	doctor_say(doctor, DOCTOR_FINDING,
 	           "what all hosts admit together is bounded by what the store and they remember",
 	           "%s", what);
-	doctor_mend(doctor, "%s", mend ? mend : "rlctl cluster status");
+	doctor_fix(doctor, "%s", fix ? fix : "rlctl cluster status");
 }
 
 static void
@@ -59,7 +59,7 @@ look_at_lease(struct doctor *doctor)
 	                     "says",
 	           cluster.shares_until_ns == 0 ? "nothing was ever lent to this segment"
 	                                        : "nothing is lent to this segment any more");
-	doctor_mend(doctor, "see that rld runs, and its log: journalctl -u rld");
+	doctor_fix(doctor, "see that rld runs, and its log: journalctl -u rld");
 }
 
 /* The file is judged elsewhere. */

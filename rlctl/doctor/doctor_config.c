@@ -54,10 +54,10 @@ say_bad(struct doctor *doctor, const char *path, const struct heard *heard)
 		"the old limits stay in force; but no reload succeeds, and after a reboot rld does "
 		"not start",
 		"%s", heard->error[0] ? heard->error : path);
-	doctor_mend(doctor,
-	            "rlctl config check %s; rlctl config undo --config %s takes the last "
-	            "change back",
-	            path, path);
+	doctor_fix(doctor,
+	           "rlctl config check %s; rlctl config undo --config %s takes the last "
+	           "change back",
+	           path, path);
 }
 
 static void
@@ -69,10 +69,10 @@ say_differs(struct doctor *doctor, const char *path, const struct heard *heard)
 		"the next reload or start of rld changes the limits",
 		"%s is not what is in force: %s%s", path, heard->change,
 		heard->changes > 1 ? ", and more" : "");
-	doctor_mend(doctor,
-	            "rlctl --segment %s config diff --config %s; rlctl --segment %s config reload "
-	            "--config %s",
-	            doctor->name, path, doctor->name, path);
+	doctor_fix(doctor,
+	           "rlctl --segment %s config diff --config %s; rlctl --segment %s config reload "
+	           "--config %s",
+	           doctor->name, path, doctor->name, path);
 }
 
 /* To make the segment anew would undo a resize, and lose what is counted meanwhile. */
@@ -90,10 +90,10 @@ say_size(struct doctor *doctor, const struct config *config, const char *path,
 	           "the segment was given another table since; when it is made again, as after a "
 	           "reboot, it has what the file says",
 	           "%s", heard->keys[0] ? heard->keys : heard->ring);
-	doctor_mend(doctor,
-	            "rlctl --segment %s resize%s%s takes the file's; or else write the segment's "
-	            "into %s",
-	            doctor->name, keys, ring, path);
+	doctor_fix(doctor,
+	           "rlctl --segment %s resize%s%s takes the file's; or else write the segment's "
+	           "into %s",
+	           doctor->name, keys, ring, path);
 }
 
 static void
@@ -112,7 +112,7 @@ compare(struct doctor *doctor, const struct config *config, const char *path)
 			doctor, DOCTOR_NOTE,
 			"what the file says of the segment counts when it is made, and not before",
 			"%s", heard.warning);
-		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+		doctor_fix(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 	}
 	if (error == 0 && (heard.keys[0] || heard.ring[0]))
 		say_size(doctor, config, path, &heard);
@@ -169,5 +169,5 @@ check_others(struct doctor *doctor)
 	doctor_say(doctor, DOCTOR_NOTE,
 	           "workers that name another segment count apart, and each has limits of its own",
 	           "other segments are here, too:%s", others);
-	doctor_mend(doctor, "rlctl segments");
+	doctor_fix(doctor, "rlctl segments");
 }

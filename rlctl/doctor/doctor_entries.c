@@ -138,10 +138,10 @@ judge_names(struct doctor *doctor, uint64_t nameless)
 	           "their names were damaged or never written; they count right, and show as "
 	           "#hash",
 	           "%" PRIu64 " keys have names that do not match their tags", nameless);
-	doctor_mend(doctor,
-	            "none needed: rlctl --segment %s sweep frees them once they are over; "
-	            "should it grow, look for who else writes %s",
-	            doctor->name, doctor->place.path);
+	doctor_fix(doctor,
+	           "none needed: rlctl --segment %s sweep frees them once they are over; "
+	           "should it grow, look for who else writes %s",
+	           doctor->name, doctor->place.path);
 }
 
 static void
@@ -154,7 +154,7 @@ judge_ahead(struct doctor *doctor, const struct census *census)
 	           "stay as they are",
 	           "%" PRIu64 " keys were charged in the future, such as %s", census->ahead,
 	           census->ahead_key);
-	doctor_mend(doctor, "pass rl_now(); then rlctl --segment %s reset KEY", doctor->name);
+	doctor_fix(doctor, "pass rl_now(); then rlctl --segment %s reset KEY", doctor->name);
 }
 
 static void
@@ -164,7 +164,7 @@ judge_ruleless(struct doctor *doctor, const struct census *census)
 		return;
 	doctor_say(doctor, DOCTOR_NOTE, "they limit nothing, and use slots",
 	           "%" PRIu64 " keys are of limits that are in no rule any more", census->ruleless);
-	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
+	doctor_fix(doctor, "rlctl --segment %s sweep", doctor->name);
 }
 
 static void
@@ -175,7 +175,7 @@ judge_stale(struct doctor *doctor, const struct census *census)
 	doctor_say(doctor, DOCTOR_NOTE,
 	           "an insert whose candidate slots are all used has to retire one first",
 	           "%" PRIu64 " expired keys still use slots", census->stale);
-	doctor_mend(doctor, "rlctl --segment %s sweep, or run rld", doctor->name);
+	doctor_fix(doctor, "rlctl --segment %s sweep, or run rld", doctor->name);
 }
 
 static void
@@ -187,10 +187,9 @@ judge_cut(struct doctor *doctor, const struct census *census)
 	           "they count right, but no list, dump, or reset of many can name them",
 	           "of %" PRIu64 " keys not all bytes are kept (%" PRIu32 " are)",
 	           census->cut + census->unkept, doctor->info.key_bytes);
-	doctor_mend(doctor,
-	            doctor->info.key_bytes > 0
-	                    ? "make the segment with more key_bytes"
-	                    : "none if it is to keep no names; else make it with key_bytes");
+	doctor_fix(doctor, doctor->info.key_bytes > 0
+	                           ? "make the segment with more key_bytes"
+	                           : "none if it is to keep no names; else make it with key_bytes");
 }
 
 /* Names twice: what stays damaged is. */

@@ -62,8 +62,8 @@ report_denied(struct doctor *doctor, const struct rule_counts *rule)
 	           "have used",
 	           "rule %s: of %" PRIu64 " decisions for keys without a slot, %u %% were denied",
 	           rule->name, reserved, share_percent(denied, reserved));
-	doctor_mend(doctor, "rlctl --segment %s stats --watch --rule %s shows whether it goes on",
-	            doctor->name, rule->name);
+	doctor_fix(doctor, "rlctl --segment %s stats --watch --rule %s shows whether it goes on",
+	           doctor->name, rule->name);
 }
 
 void
@@ -110,10 +110,10 @@ judge_rule(struct doctor *doctor, const struct shares *s)
 	           "their part of it, and none is pushed out",
 	           "rule %s takes %u %% of the used slots", label.text,
 	           share_percent(rule->slots, s->used));
-	doctor_mend(doctor,
-	            "rlctl --segment %s list --rule %s --sort recent --limit 20 shows whose; "
-	            "prefixes for its limits make fewer keys of a network",
-	            doctor->name, label.text);
+	doctor_fix(doctor,
+	           "rlctl --segment %s list --rule %s --sort recent --limit 20 shows whose; "
+	           "prefixes for its limits make fewer keys of a network",
+	           doctor->name, label.text);
 }
 
 static void
@@ -130,10 +130,10 @@ judge_network(struct doctor *doctor, const struct shares *s)
 		"network %s has %u %% of the keys that are addresses, and %u %% of the used slots",
 		network->text, share_percent(network->keys, s->addresses),
 		share_percent(network->keys, s->used));
-	doctor_mend(doctor,
-	            "rlctl --segment %s ban %s --for 1h, if nobody else is in it; prefixes for "
-	            "the limits make one key of it",
-	            doctor->name, network->text);
+	doctor_fix(doctor,
+	           "rlctl --segment %s ban %s --for 1h, if nobody else is in it; prefixes for "
+	           "the limits make one key of it",
+	           doctor->name, network->text);
 }
 
 void

@@ -66,8 +66,8 @@ judge_seats(struct doctor *doctor, const struct held *held)
 	           "%" PRIu64 " of %" PRIu64 " processes hold units, and %" PRIu64
 	           " requests found no room",
 	           used, room, held->full);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name,
-	            " with more holders, or a longer ring if one key has many", doctor->name);
+	doctor_fix(doctor, DOCTOR_RECREATE, doctor->name, doctor->name,
+	           " with more holders, or a longer ring if one key has many", doctor->name);
 	return false;
 }
 
@@ -80,7 +80,7 @@ judge_elsewhere(struct doctor *doctor, uint64_t units)
 	           "what a dead process of theirs holds comes back only by somebody who sees them",
 	           "%" PRIu64 " units are held in pid namespaces that cannot be seen from here",
 	           units);
-	doctor_mend(doctor, "run rld as root in the host's pid namespace");
+	doctor_fix(doctor, "run rld as root in the host's pid namespace");
 	return false;
 }
 
@@ -92,7 +92,7 @@ judge_dead(struct doctor *doctor, uint64_t units)
 	doctor_say(doctor, DOCTOR_NOTE,
 	           "a request that they deny takes them back at once, and so does a sweep",
 	           "%" PRIu64 " units are held by processes that have ended", units);
-	doctor_mend(doctor, "rlctl --segment %s sweep", doctor->name);
+	doctor_fix(doctor, "rlctl --segment %s sweep", doctor->name);
 	return false;
 }
 

@@ -36,7 +36,7 @@ check_shm_room(struct doctor *doctor, const struct statfs *fs)
 		           "not fit is refused",
 		           "%s has %s left of %s", SHM, bytes_format(room).text,
 		           bytes_format(size).text);
-		doctor_mend(doctor, "mount -o remount,size=%" PRIu64 "M %s", (size >> 19) + 1, SHM);
+		doctor_fix(doctor, "mount -o remount,size=%" PRIu64 "M %s", (size >> 19) + 1, SHM);
 	} else if (size > 0 && size <= SHM_SMALL) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           size == SHM_SMALL
@@ -44,8 +44,8 @@ check_shm_room(struct doctor *doctor, const struct statfs *fs)
 		                   : "a segment for more keys than fit is refused",
 		           "%s holds %s, room for some %" PRIu64 " keys at most", SHM,
 		           bytes_format(size).text, size / KEY_BYTES);
-		doctor_mend(doctor, "start the container with --shm-size=1g, or mount -o "
-		                    "remount,size=1G " SHM);
+		doctor_fix(doctor, "start the container with --shm-size=1g, or mount -o "
+		                   "remount,size=1G " SHM);
 	} else {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%s has %s left of %s", SHM,
 		           bytes_format(room).text, bytes_format(size).text);
@@ -78,19 +78,18 @@ check_shm(struct doctor *doctor)
 	if (statfs(SHM, &fs) < 0) {
 		doctor_say(doctor, DOCTOR_FINDING, "segments live there: none can be made",
 		           "%s: %s", SHM, strerror(errno));
-		doctor_mend(doctor, "mkdir -p %s && mount -t tmpfs -o mode=1777 tmpfs %s", SHM,
-		            SHM);
+		doctor_fix(doctor, "mkdir -p %s && mount -t tmpfs -o mode=1777 tmpfs %s", SHM, SHM);
 	} else if (read_only) {
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "a process can read a segment there and count nothing in it; none can "
 		           "be made or removed",
 		           "%s is mounted read-only", read_only);
-		doctor_mend(doctor, "mount -o remount,rw %s", read_only);
+		doctor_fix(doctor, "mount -o remount,rw %s", read_only);
 	} else if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC) {
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "every counter that changes would be written to a disk",
 		           "%s is no tmpfs", SHM);
-		doctor_mend(doctor, "mount -t tmpfs -o mode=1777 tmpfs %s", SHM);
+		doctor_fix(doctor, "mount -t tmpfs -o mode=1777 tmpfs %s", SHM);
 	} else {
 		check_shm_room(doctor, &fs);
 	}
@@ -118,7 +117,7 @@ check_membership(struct doctor *doctor)
 	doctor_say(doctor, doctor->rl ? DOCTOR_NOTE : DOCTOR_FINDING,
 	           "segments are made there, and workers of this user cannot make one",
 	           "this user may not write " DOCTOR_OWN);
-	doctor_mend_membership(doctor);
+	doctor_fix_membership(doctor);
 }
 
 /* A user who may not write it cannot take a name; false if there is none. */
@@ -136,7 +135,7 @@ check_own_directory(struct doctor *doctor)
 	doctor_say(doctor, DOCTOR_FINDING,
 	           "such a directory is not used, and any user can take a segment's name in " SHM,
 	           DOCTOR_OWN " is another user's, or everybody may write it");
-	doctor_mend(doctor, "rm -r " DOCTOR_OWN "; systemd-tmpfiles --create rl.conf");
+	doctor_fix(doctor, "rm -r " DOCTOR_OWN "; systemd-tmpfiles --create rl.conf");
 	return true;
 }
 
@@ -151,7 +150,7 @@ check_directory(struct doctor *doctor)
 	if ((dir.st_mode & S_IWOTH) && !(dir.st_mode & S_ISVTX)) {
 		doctor_say(doctor, DOCTOR_FINDING, "every user may remove or replace every segment",
 		           "%s is writable by all and has no sticky bit", SHM);
-		doctor_mend(doctor, "chmod 1777 %s", SHM);
+		doctor_fix(doctor, "chmod 1777 %s", SHM);
 	} else if (check_own_directory(doctor)) {
 		return;
 	} else if ((dir.st_mode & S_IWOTH) && level == 0) {
@@ -159,7 +158,7 @@ check_directory(struct doctor *doctor)
 		           "another user can put a file where a segment is to be: it is refused by "
 		           "its owner, and none can be made until it is removed",
 		           "fs.protected_regular is 0");
-		doctor_mend(doctor, "sysctl fs.protected_regular=2");
+		doctor_fix(doctor, "sysctl fs.protected_regular=2");
 	} else {
 		doctor_say(doctor, DOCTOR_OK, NULL,
 		           "fs.protected_regular is %u; segments are opened before they are "
@@ -233,8 +232,8 @@ check_removeipc(struct doctor *doctor)
 		           "logind removes the segment when the user's last session ends, and "
 		           "workers that start later count anew",
 		           "owned by %s, who is no system user, and RemoveIPC is on", name);
-		doctor_mend(doctor,
-		            "loginctl enable-linger %s, or run the workers as a system user", name);
+		doctor_fix(doctor, "loginctl enable-linger %s, or run the workers as a system user",
+		           name);
 	}
 }
 
@@ -291,9 +290,8 @@ check_memory(struct doctor *doctor)
 			"beyond the limit the kernel kills",
 			"the segment has %s, and this control group may use %s",
 			bytes_format(doctor->info.bytes).text, bytes_format(limit).text);
-		doctor_mend(doctor,
-		            "raise MemoryMax= of the unit, or --memory of the container, or "
-		            "make the segment for fewer keys");
+		doctor_fix(doctor, "raise MemoryMax= of the unit, or --memory of the container, or "
+		                   "make the segment for fewer keys");
 	} else {
 		doctor_say(doctor, DOCTOR_OK, NULL, "the segment has %s of the %s it may use",
 		           bytes_format(doctor->info.bytes).text, bytes_format(limit).text);
@@ -314,7 +312,7 @@ check_file_size(struct doctor *doctor)
 	           "workers with the same limit cannot create the segment when it is gone",
 	           "files may grow to %s alone, and the segment has %s",
 	           bytes_format(limit.rlim_cur).text, bytes_format(doctor->info.bytes).text);
-	doctor_mend(doctor, "ulimit -f unlimited, or LimitFSIZE=infinity in the unit");
+	doctor_fix(doctor, "ulimit -f unlimited, or LimitFSIZE=infinity in the unit");
 }
 
 /* By how much CLOCK_BOOTTIME is shifted here, in seconds; 0 outside of time namespaces. */

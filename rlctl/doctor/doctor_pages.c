@@ -22,15 +22,15 @@ mend_pages(struct doctor *doctor, bool has_some)
 	const char *name = doctor->name;
 
 	if (is_denied())
-		doctor_mend(doctor, "echo never >" SETTING ", then " DOCTOR_RECREATE, name, name,
-		            "", name);
+		doctor_fix(doctor, "echo never >" SETTING ", then " DOCTOR_RECREATE, name, name, "",
+		           name);
 	else if (has_some)
-		doctor_mend(doctor, "echo 1 >/proc/sys/vm/compact_memory, then " DOCTOR_RECREATE,
-		            name, name, "", name);
+		doctor_fix(doctor, "echo 1 >/proc/sys/vm/compact_memory, then " DOCTOR_RECREATE,
+		           name, name, "", name);
 	else
-		doctor_mend(doctor,
-		            "mount -o remount,huge=within_size /dev/shm, then " DOCTOR_RECREATE,
-		            name, name, "", name);
+		doctor_fix(doctor,
+		           "mount -o remount,huge=within_size /dev/shm, then " DOCTOR_RECREATE,
+		           name, name, "", name);
 }
 
 static void

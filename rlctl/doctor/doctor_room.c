@@ -18,7 +18,7 @@ check_one(struct doctor *doctor, const struct health_area *area, const char *why
 		return true;
 	doctor_say(doctor, DOCTOR_NOTE, why, "%" PRIu64 " of %" PRIu64 " %s are taken", area->used,
 	           area->room, area->name);
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, different, doctor->name);
+	doctor_fix(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, different, doctor->name);
 	return false;
 }
 
@@ -36,7 +36,7 @@ check_ring(struct doctor *doctor)
 	           "the definition of a rule was refused: it needs a ring of %" PRIu32
 	           ", and keys have %" PRIu32,
 	           asked, ring);
-	doctor_mend(doctor, "rlctl --segment %s resize --ring %" PRIu32, doctor->name, asked);
+	doctor_fix(doctor, "rlctl --segment %s resize --ring %" PRIu32, doctor->name, asked);
 	return false;
 }
 

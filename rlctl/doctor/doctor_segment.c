@@ -51,38 +51,37 @@ why_not_open(const struct doctor *doctor)
 }
 
 static void
-mend_open(struct doctor *doctor)
+fix_open(struct doctor *doctor)
 {
 	const char *name = doctor->name;
 
 	if (doctor->error == -ENOENT && !doctor_may_create(doctor))
-		doctor_mend_membership(doctor);
+		doctor_fix_membership(doctor);
 	else if (doctor->error == -ENOENT)
-		doctor_mend(doctor, "start a worker or rld, or name another with --segment: ls "
-		                    "-d /dev/shm/rl.* /dev/shm/rl/rl.*");
+		doctor_fix(doctor, "start a worker or rld, or name another with --segment: ls "
+		                   "-d /dev/shm/rl.* /dev/shm/rl/rl.*");
 	else if (doctor->error == -EACCES)
-		doctor_mend(doctor, "run this as root, or as the owner of %s", doctor->place.path);
+		doctor_fix(doctor, "run this as root, or as the owner of %s", doctor->place.path);
 	else if (doctor->error == RL_EDIRECTORY)
-		doctor_mend(doctor, "run this as root, or as a member of the group of " DOCTOR_OWN);
+		doctor_fix(doctor, "run this as root, or as a member of the group of " DOCTOR_OWN);
 	else if (doctor->error == RL_ETWICE)
-		doctor_mend(doctor,
-		            "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
-		            "restart the processes that used it",
-		            doctor->place.path, name);
+		doctor_fix(doctor,
+		           "fuser -v %s /dev/shm/rl.%s tells which is used; remove the other, and "
+		           "restart the processes that used it",
+		           doctor->place.path, name);
 	else if (doctor->error == RL_ECLOCK)
-		doctor_mend(doctor,
-		            "run this where the workers run (nsenter --time), or mount /proc "
-		            "here and there");
+		doctor_fix(doctor,
+		           "run this where the workers run (nsenter --time), or mount /proc "
+		           "here and there");
 	else if (doctor->error == RL_EVERSION && doctor->place.layout != doctor->place.own_layout)
-		doctor_mend(
-			doctor,
-			"rlctl --segment %s upgrade carries its counters over; then restart all "
-			"workers on one version",
-			name);
+		doctor_fix(doctor,
+		           "rlctl --segment %s upgrade carries its counters over; then restart all "
+		           "workers on one version",
+		           name);
 	else if (doctor->error == RL_EVERSION)
-		doctor_mend(doctor, "rlctl --segment %s unlink, and restart the workers", name);
+		doctor_fix(doctor, "rlctl --segment %s unlink, and restart the workers", name);
 	else
-		doctor_mend(doctor, "%s; then restart the workers", rl_error_remedy(doctor->error));
+		doctor_fix(doctor, "%s; then restart the workers", rl_error_remedy(doctor->error));
 }
 
 void
@@ -100,7 +99,7 @@ check_segment(struct doctor *doctor)
 		other_layout(doctor->name, &other);
 	doctor_say(doctor, DOCTOR_FINDING, why_not_open(doctor), "segment '%s': %s%s%s",
 	           doctor->name, rl_strerror(doctor->error), other.text[0] ? ": " : "", other.text);
-	mend_open(doctor);
+	fix_open(doctor);
 }
 
 static void
@@ -113,14 +112,14 @@ check_strangers(struct doctor *doctor)
 		           "every user of this host may falsify counts, or truncate the file and "
 		           "so kill every worker",
 		           "everybody may write it (mode %04o)", mode & 07777U);
-		doctor_mend(doctor, "chmod o-rw %s", doctor->place.path);
+		doctor_fix(doctor, "chmod o-rw %s", doctor->place.path);
 	} else if (mode & S_IROTH) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           "keys name clients: addresses, users; and workers that did not ask for "
 		           "such "
 		           "a mode refuse to open it, for its hash key is known",
 		           "everybody may read it (mode %04o)", mode & 07777U);
-		doctor_mend(doctor, "chmod o-r %s", doctor->place.path);
+		doctor_fix(doctor, "chmod o-r %s", doctor->place.path);
 	}
 }
 
@@ -134,13 +133,13 @@ check_names(struct doctor *doctor)
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "a user that is made later may be given this number, and the segment",
 		           "its owner %u is no user here", (unsigned)info->owner);
-		doctor_mend(doctor, "chown root %s", doctor->place.path);
+		doctor_fix(doctor, "chown root %s", doctor->place.path);
 	}
 	if ((info->mode & (S_IRGRP | S_IWGRP)) && !getgrgid(info->group)) {
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "a group that is made later may be given this number, and the segment",
 		           "its group %u is no group here", (unsigned)info->group);
-		doctor_mend(doctor, "chgrp root %s", doctor->place.path);
+		doctor_fix(doctor, "chgrp root %s", doctor->place.path);
 	}
 }
 
@@ -205,22 +204,22 @@ check_sweeper(struct doctor *doctor)
 		           "workers clean up as they insert; rld does so before there is need, and "
 		           "reports",
 		           "no sweeper");
-		doctor_mend(doctor, "systemctl enable --now rld");
+		doctor_fix(doctor, "systemctl enable --now rld");
 	} else if (!is_running(info->sweeper)) {
 		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
 		           "the sweeper, %s, is gone: it was killed, or it crashed",
 		           sweeper_format(info->sweeper).text);
-		doctor_mend(doctor, "systemctl restart rld; journalctl -u rld says why it died");
+		doctor_fix(doctor, "systemctl restart rld; journalctl -u rld says why it died");
 	} else if (is_stopped(info->sweeper)) {
 		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
 		           "the sweeper, %s, is stopped, by a signal or a debugger",
 		           sweeper_format(info->sweeper).text);
-		doctor_mend(doctor, "kill -CONT %d", (int)info->sweeper);
+		doctor_fix(doctor, "kill -CONT %d", (int)info->sweeper);
 	} else if (age_ns > HEARTBEAT_LATE) {
 		doctor_say(doctor, DOCTOR_FINDING, "it hangs, or is stopped: nobody sweeps",
 		           "the sweeper, %s, was last heard of %s ago",
 		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
-		doctor_mend(doctor, "systemctl restart rld");
+		doctor_fix(doctor, "systemctl restart rld");
 	} else {
 		doctor_say(doctor, DOCTOR_OK, NULL, "%s, heard of %s ago",
 		           sweeper_format(info->sweeper).text, duration_format(age_ns).text);
@@ -243,7 +242,7 @@ check_clock(struct doctor *doctor)
 	           "clock, and so do not begin on the hour",
 	           "the segment's clock is %s %s the wall clock", duration_format(off_ns).text,
 	           is_behind ? "behind" : "ahead of");
-	doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+	doctor_fix(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 }
 
 /* Of a resize that was broken off, or goes on. */
@@ -256,14 +255,14 @@ say_moving(struct doctor *doctor)
 	           "until all keys have moved there is memory for both tables; those that nobody "
 	           "asks for are moved by rld, or by rlctl",
 	           "keys are moving from a table of %" PRIu64 " slots", doctor->info.slots_before);
-	doctor_mend(doctor, "rlctl --segment %s resize", doctor->name);
+	doctor_fix(doctor, "rlctl --segment %s resize", doctor->name);
 }
 
 void
 doctor_mend_table(struct doctor *doctor, const char *before)
 {
-	doctor_mend(doctor, "%srlctl --segment %s resize --keys %" PRIu64, before, doctor->name,
-	            2 * doctor->info.keys);
+	doctor_fix(doctor, "%srlctl --segment %s resize --keys %" PRIu64, before, doctor->name,
+	           2 * doctor->info.keys);
 }
 
 void
@@ -350,8 +349,8 @@ check_definitions(struct doctor *doctor, const struct rl_rule_info *rule)
 	           "differ do so at each start, and another window starts the counts anew",
 	           "rule %s: definitions that replaced a different one: %" PRIu64, rule->name,
 	           redefined);
-	doctor_mend(doctor, "configure the rule, which holds for all programs, or give it two "
-	                    "names; with RL_DEFINE_KEEP the first definition stays");
+	doctor_fix(doctor, "configure the rule, which holds for all programs, or give it two "
+	                   "names; with RL_DEFINE_KEEP the first definition stays");
 }
 
 static void
@@ -365,13 +364,13 @@ check_rule(struct doctor *doctor, int id)
 		doctor_say(doctor, DOCTOR_FINDING,
 		           "its bytes were damaged, and no worker finds it by its name",
 		           "rule %d has no readable name", id);
-		doctor_mend(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
+		doctor_fix(doctor, DOCTOR_RECREATE, doctor->name, doctor->name, "", doctor->name);
 	} else if (rule.source == RL_SOURCE_NONE) {
 		doctor_say(doctor, DOCTOR_NOTE,
 		           "requests under it are allowed, uncounted; each is told so",
 		           "rule %s was removed by the configuration", rule.name);
-		doctor_mend(doctor, "add it to the configuration again, or take it out of the "
-		                    "application");
+		doctor_fix(doctor, "add it to the configuration again, or take it out of the "
+		                   "application");
 	}
 	check_definitions(doctor, &rule);
 }
@@ -404,8 +403,8 @@ check_bans(struct doctor *doctor)
 	           "past that number one more may find no place, and is refused",
 	           "%" PRIu64 " bans and exemptions stand, and the segment is made for %" PRIu64,
 	           count, room);
-	doctor_mend(doctor,
-	            "ban prefixes or networks in place of keys; rlctl --segment %s bans "
-	            "shows what stands",
-	            doctor->name);
+	doctor_fix(doctor,
+	           "ban prefixes or networks in place of keys; rlctl --segment %s bans "
+	           "shows what stands",
+	           doctor->name);
 }

@@ -53,7 +53,7 @@ finds() {
 	exits 1
 	grep -qE '^finding  access     everybody may write it' <<<"$output"
 	grep -qE '^ +why:  every user of this host may falsify' <<<"$output"
-	grep -qE "^ +mend: chmod o-rw /dev/shm/rl.$segment\$" <<<"$output"
+	grep -qE "^ +fix: chmod o-rw /dev/shm/rl.$segment\$" <<<"$output"
 	grep -qE '^[0-9]+ findings?, [0-9]+ notes?$' <<<"$output"
 }
 
@@ -114,7 +114,7 @@ finds() {
 	exits 0
 	finds directory ok "/dev/shm/rl is root's"
 	finds segment ok 'opens, layout'
-	[ "$(jq -r '.checks[] | select(.check == "access").mend' <<<"$output")" = "chmod o-r /dev/shm/rl/rl.$segment" ]
+	[ "$(jq -r '.checks[] | select(.check == "access").fix' <<<"$output")" = "chmod o-r /dev/shm/rl/rl.$segment" ]
 	# shellcheck disable=SC2016
 	elsewhere 200 'mkdir /dev/shm/rl; chmod 1777 /dev/shm/rl; fill login 5 60000 1 a=1; mv /dev/shm/rl.$segment /dev/shm/rl'
 	exits 1
@@ -161,7 +161,7 @@ elsewhere_as_nobody() {
 	conforms doctor
 	finds directory finding 'this user may not write /dev/shm/rl'
 	for check in directory segment; do
-		jq -r ".checks[] | select(.check == \"$check\").mend" <<<"$output" | grep -qF "$fix"
+		jq -r ".checks[] | select(.check == \"$check\").fix" <<<"$output" | grep -qF "$fix"
 	done
 	jq -r '.checks[] | select(.check == "segment").why' <<<"$output" | grep -qF 'this user cannot'
 	# shellcheck disable=SC2016 # the inner shell's
@@ -310,7 +310,7 @@ flooded() {
 	conforms doctor
 	finds reserve finding 'web: 100.00 % of its keys without a slot are denied for what others have used, for '
 	finds reserve note 'rule web: of 1624 decisions for keys without a slot, '
-	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .mend | contains(" resize --keys ")' <<<"$output"
+	jq -e '.checks[] | select(.level == "finding" and .check == "reserve") | .fix | contains(" resize --keys ")' <<<"$output"
 }
 
 @test "doctor: more limits have keys without a slot than there are overflow counters for" {
@@ -327,8 +327,8 @@ flooded() {
 	conforms doctor
 	finds shares note 'rule web takes 75 % of the used slots'
 	finds shares finding 'network 203.0.113.0/24 has 100 % of the keys that are addresses, and 81 % of the used slots'
-	mend=$(jq -r '.checks[] | select(.level == "finding" and .check == "shares") | .mend' <<<"$output")
-	[ "${mend%% if nobody*}" = "rlctl --segment $segment ban 203.0.113.0/24 --for 1h," ]
+	fix=$(jq -r '.checks[] | select(.level == "finding" and .check == "shares") | .fix' <<<"$output")
+	[ "${fix%% if nobody*}" = "rlctl --segment $segment ban 203.0.113.0/24 --for 1h," ]
 	on ban 203.0.113.0/24 --for 1h
 	exits 0
 	on check web 203.0.113.77
@@ -477,8 +477,8 @@ damaged() {
 	exits 1
 	conforms doctor
 	finds room finding 'needs a ring of 60, and keys have 1'
-	mend=$(jq -r '.checks[] | select(.check == "room") | .mend' <<<"$output")
-	[ "$mend" = "rlctl --segment $segment resize --ring 60" ]
+	fix=$(jq -r '.checks[] | select(.check == "room") | .fix' <<<"$output")
+	[ "$fix" = "rlctl --segment $segment resize --ring 60" ]
 	on status
 	says_line 'ring       1; a definition was refused that needs 60'
 	on --json status
@@ -600,7 +600,7 @@ need_huge_pages() {
 	on config reload
 	on doctor --json
 	finds config note 'keys'
-	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "note").mend' <<<"$output")" = \
+	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "note").fix' <<<"$output")" = \
 		"rlctl --segment $segment resize --keys 50000 takes the file's; or else write the segment's into $RL_CONFIG" ]
 	on resize --keys 50000
 	on doctor --json
@@ -610,7 +610,7 @@ need_huge_pages() {
 	exits 1
 	conforms doctor
 	finds config finding "$RL_CONFIG is not what is in force: login: "
-	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "finding").mend' <<<"$output")" = \
+	[ "$(jq -r '.checks[] | select(.check == "config" and .level == "finding").fix' <<<"$output")" = \
 		"rlctl --segment $segment config diff --config $RL_CONFIG; rlctl --segment $segment config reload --config $RL_CONFIG" ]
 	on config reload
 	on doctor --json

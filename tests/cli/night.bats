@@ -161,7 +161,7 @@ traffic() {
 	on get maria
 	grep -qE '^denied +5/5 .*  login$' <<<"$output"
 	on doctor --json
-	jq -r '.checks[] | select(.check == "config").mend' <<<"$output" | grep -F 'resize --keys 1000 takes'
+	jq -r '.checks[] | select(.check == "config").fix' <<<"$output" | grep -F 'resize --keys 1000 takes'
 }
 
 @test "night: a higher limit for X for an hour, and back" {

@@ -50,7 +50,7 @@ widest() {
 
 @test "doctor: no line but a command is wider than the terminal" {
 	shown=$(on_terminal 80 doctor)
-	[ "$(grep -v ' mend: ' <<<"$shown" | widest)" -le 80 ] || fail_with "$shown"
+	[ "$(grep -v ' fix: ' <<<"$shown" | widest)" -le 80 ] || fail_with "$shown"
 	grep -q ' why: ' <<<"$shown"
 	# What is piped is a line for each thing that is said.
 	[ "$("$RLCTL" -s "$segment" doctor | grep -c ' why: ')" -eq "$(grep -c ' why: ' <<<"$shown")" ]
