@@ -2,9 +2,10 @@
 /*
  * A worker that decides by a share of a cluster's capacity, or who lends it, dies at any
  * instruction: each one that has changed a byte is tried out, and kills in earnest are made at some
- * (see step.h). Found must be: a segment that is whole; a share that is as before or as after;
- * nothing that counts beyond it and the blind part; others that are admitted all the rest of it,
- * and no more; a lender whose calls work; and a wish of whoever is denied next.
+ * (see step.h). Found must be: a segment that is whole; a share, and what counts under it, each as
+ * before or as after; nothing that counts beyond the share and the blind part; others that are
+ * admitted all the rest of it, and no more; a lender whose calls work; a wish of whoever is denied
+ * next; and one who waits for as long as before or as after.
  */
 #include <string.h>
 
@@ -12,12 +13,16 @@
 #include "audit.h"
 #include "rl_cluster.h"
 #include "rule/handle.h"
+#include "rule/policy.h"
 #include "step.h"
 
 #define T0 (UINT64_C(1700000001) * RL_SECOND)
 #define CAPACITY 100
 #define SHARE 6
 #define BLIND 1
+#define MORE_BLIND 14 /* of a rule that is changed */
+#define WAIT (RL_SECOND / 4)
+#define MORE_WAIT (RL_SECOND / 2) /* of a rule that is changed */
 
 void rl_atomic_hook(void);
 
@@ -37,9 +42,12 @@ struct operation {
 static const struct operation *op;
 static struct rl *rl;
 static int rule;
+static uint32_t blind;
 static uint64_t now;
 static struct rl_incarnation of_key;
 static struct rl_charges charged;
+static uint32_t load_before, load_after;
+static uint64_t wait_before, wait_after;
 static unsigned char *before_run, *as_left;
 
 static int
@@ -64,6 +72,22 @@ check(uint64_t at_ns)
 	return at_check(rl, rule, "k", 1, 1, at_ns, NULL);
 }
 
+/* Somebody who asks for more than is left: for how long may he wait for a share? 0: not at all. */
+static uint64_t
+read_wait(void)
+{
+	const struct rl_item item = {.rule = rule,
+	                             .key = "k",
+	                             .key_len = 1,
+	                             .cost = CAPACITY / 2,
+	                             .now_ns = now,
+	                             .flags = RL_ITEM_WAITS};
+	struct rl_result r;
+
+	assert_int_equal(rl_check_item(rl, &item, &r), RL_DENIED);
+	return r.reason == RL_BY_SHARE ? r.delay_ns : 0;
+}
+
 static struct rl_share
 read_share(void)
 {
@@ -80,6 +104,22 @@ set(uint32_t share)
 
 	assert_int_equal(rl_share_set(rl, &of_key, share, now, &s), 0);
 	assert_int_equal(s.share, share);
+}
+
+static void
+define(uint32_t blind_part, uint64_t wait_ns)
+{
+	struct rl_limit limit = *op->limit;
+
+	blind = blind_part;
+	limit.capacity = CAPACITY;
+	limit.window_ns = RL_SECOND;
+	limit.scope = RL_SCOPE_CLUSTER;
+	limit.away = RL_AWAY_CLOSED;
+	limit.blind = blind;
+	limit.wait_ns = wait_ns;
+	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
+	assert_true(rule >= 0);
 }
 
 /* A key with a share, of which 3 are used within some sub-buckets. */
@@ -105,6 +145,19 @@ prepare_used_up(void)
 	while (check(now) == RL_ALLOWED)
 		;
 	take_wishes();
+}
+
+/*
+ * What a bucket's word says is of the blind part that it was used with: the next token makes it of
+ * another, so both of its halves change.
+ */
+static void
+prepare_more_blind(void)
+{
+	prepare_used();
+	while (read_share().load < SHARE)
+		assert_int_equal(check(now), RL_ALLOWED);
+	define(MORE_BLIND, WAIT);
 }
 
 static void
@@ -160,6 +213,31 @@ run_end(void)
 }
 
 static void
+run_dry(void)
+{
+	rl_share_dry(rl, &of_key, 1, now);
+}
+
+static void
+run_not_dry(void)
+{
+	rl_share_dry(rl, &of_key, 0, now);
+}
+
+static void
+prepare_dry(void)
+{
+	prepare_used();
+	run_dry();
+}
+
+static void
+run_wait(void)
+{
+	define(BLIND, MORE_WAIT);
+}
+
+static void
 run_take_wishes(void)
 {
 	take_wishes();
@@ -189,6 +267,30 @@ assert_others_use_it(uint32_t most)
 	assert_true(take_wishes() >= 1);
 }
 
+/* As one who has opened the segment just now: what we have kept of versions may come otherwise. */
+static void
+forget(void)
+{
+	memset(rl->policies, 0, rl->segment.geometry.rules * sizeof *rl->policies);
+}
+
+/* Then there is something to lend, and the rule is defined anew. */
+static void
+assert_waits(void)
+{
+	uint64_t wait;
+
+	forget();
+	wait = read_wait();
+	if (wait != wait_before && wait != wait_after)
+		fail_msg("%s: a wait of %llu ns", op->name, (unsigned long long)wait);
+	take_wishes();
+	assert_int_equal(rl_share_dry(rl, &of_key, 0, now), 0);
+	define(blind, MORE_WAIT);
+	assert_int_equal(read_wait(), MORE_WAIT);
+	take_wishes();
+}
+
 static void
 assert_survived(void)
 {
@@ -197,13 +299,17 @@ assert_survived(void)
 	assert_clean("after the kill");
 	if (s.share != SHARE && s.share != op->share)
 		fail_msg("%s: a share of %u", op->name, s.share);
-	if (op->share > 0 && s.load > s.share + BLIND)
+	if (s.load != load_before && s.load != load_after)
+		fail_msg("%s: %u count, of %u before and %u after", op->name, s.load, load_before,
+		         load_after);
+	if (op->share > 0 && s.load > s.share + blind)
 		fail_msg("%s: %u count, with a share of %u", op->name, s.load, s.share);
-	assert_others_use_it(s.share + BLIND);
+	assert_waits();
+	assert_others_use_it(s.share + blind);
 	set(SHARE + 8);
-	assert_others_use_it(SHARE + 8 + BLIND);
+	assert_others_use_it(SHARE + 8 + blind);
 	assert_int_equal(rl_share_lower(rl, &of_key, 0, now, &s), 0);
-	assert_true(s.share + BLIND >= s.load);
+	assert_true(s.share + blind >= s.load);
 	assert_int_equal(rl_share_end(rl, &of_key, now, &s), 0);
 	assert_int_equal(check(now), RL_DENIED);
 	assert_clean("after others went on");
@@ -212,6 +318,7 @@ assert_survived(void)
 static void
 restore(const unsigned char *from)
 {
+	forget();
 	memcpy(rl->segment.header, from, rl->segment.bytes);
 }
 
@@ -221,15 +328,10 @@ keep(unsigned char *to)
 	memcpy(to, rl->segment.header, rl->segment.bytes);
 }
 
-/* Where what it changes lies: from the table on, and the header. */
 static bool
 is_as(const unsigned char *bytes)
 {
-	const unsigned char *base = (const unsigned char *)rl->segment.header;
-	size_t table = (size_t)((const unsigned char *)rl->segment.table.bucket - base);
-
-	return memcmp(base, bytes, sizeof *rl->segment.header) == 0 &&
-	       memcmp(base + table, bytes + table, rl->segment.bytes - table) == 0;
+	return memcmp(rl->segment.header, bytes, rl->segment.bytes) == 0;
 }
 
 static int
@@ -272,16 +374,9 @@ open_segment(void)
 {
 	const struct rl_options o = {
 		.keys = 9, .ring = 2 * CAPACITY, .on_full = RL_FULL_DENY, .flags = RL_OPEN_CLUSTER};
-	struct rl_limit limit = *op->limit;
 
-	limit.capacity = CAPACITY;
-	limit.window_ns = RL_SECOND;
-	limit.scope = RL_SCOPE_CLUSTER;
-	limit.away = RL_AWAY_CLOSED;
-	limit.blind = BLIND;
 	assert_int_equal(rl_open(test_segment_name(), &o, &rl), 0);
-	rule = rl_define(rl, &(struct rl_rule){.name = "r", .limit = limit});
-	assert_true(rule >= 0);
+	define(BLIND, WAIT);
 	assert_int_equal(rl_share_advance(rl, 2 * T0), 0);
 	now = T0;
 	assert_int_equal(check(T0), RL_ALLOWED);
@@ -300,7 +395,12 @@ test_operation(void **state)
 	open_segment();
 	op->prepare();
 	keep(before_run);
+	load_before = read_share().load;
+	wait_before = read_wait();
+	restore(before_run);
 	op->run();
+	load_after = read_share().load;
+	wait_after = read_wait();
 	assert_int_equal(read_share().share, op->share);
 	steps = stop_everywhere(&changes);
 	assert_true(changes > 0);
@@ -334,12 +434,16 @@ main(void)
 		OPERATION("refund", window, prepare_refund, run_refund, SHARE),
 		OPERATION("charge a log", sliding_log, prepare_roll, run_check, SHARE),
 		OPERATION("take a token", tokens, prepare_used, run_check, SHARE),
+		OPERATION("take a token of more", tokens, prepare_more_blind, run_check, SHARE),
 		OPERATION("give a token back", tokens, prepare_refund, run_refund, SHARE),
 		OPERATION("lower", window, prepare_used, run_lower, 4),
 		OPERATION("lower a bucket", tokens, prepare_used, run_lower, 4),
 		OPERATION("raise", sliding_log, prepare_used, run_raise, SHARE + 5),
 		OPERATION("raise a bucket", tokens, prepare_used, run_raise, SHARE + 5),
 		OPERATION("end", tokens, prepare_used, run_end, 0),
+		OPERATION("say that nothing is left", tokens, prepare_used, run_dry, SHARE),
+		OPERATION("say that there is", window, prepare_dry, run_not_dry, SHARE),
+		OPERATION("wait for longer", window, prepare_used, run_wait, SHARE),
 		OPERATION("take wishes", window, prepare_wish, run_take_wishes, SHARE),
 	};
 
