@@ -19,21 +19,35 @@ make_next(struct rl_item *items, size_t count, uint64_t passed_ns, bool is_last)
 	}
 }
 
+/*
+ * What is left of it. A call takes longer than it sleeps, and a clock may stand still or go back:
+ * then what it has slept ends it.
+ */
+static uint64_t
+left_of(const struct rl_sleep *sleep, uint64_t now_ns)
+{
+	uint64_t passed_ns = now_ns > sleep->began_ns ? now_ns - sleep->began_ns : 0;
+
+	if (passed_ns < sleep->slept_ns)
+		passed_ns = sleep->slept_ns;
+	return sleep->whole_ns > passed_ns ? sleep->whole_ns - passed_ns : 0;
+}
+
 bool
 rl_sleep_on(struct rl_sleep *sleep, const struct rl *rl, struct rl_item *items, size_t count,
             const struct rl_result *result)
 {
-	uint64_t now_ns = rl_request_clock(rl), pause_ns = result->retry_after_ns;
-	bool is_last;
+	uint64_t now_ns = rl_request_clock(rl), pause_ns = result->retry_after_ns, left_ns;
 
 	if (result->verdict != RL_DENIED || result->reason != RL_BY_SHARE || result->delay_ns == 0)
 		return false;
-	if (sleep->end_ns == 0)
-		sleep->end_ns = now_ns + result->delay_ns;
-	is_last = now_ns + pause_ns >= sleep->end_ns;
-	if (is_last)
-		pause_ns = now_ns < sleep->end_ns ? sleep->end_ns - now_ns : 0;
+	if (sleep->whole_ns == 0)
+		*sleep = (struct rl_sleep){.whole_ns = result->delay_ns, .began_ns = now_ns};
+	left_ns = left_of(sleep, now_ns);
+	if (pause_ns > left_ns)
+		pause_ns = left_ns;
 	nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL); /* below a second */
-	make_next(items, count, pause_ns, is_last);
+	sleep->slept_ns += pause_ns;
+	make_next(items, count, pause_ns, pause_ns == left_ns);
 	return true;
 }

@@ -13,7 +13,9 @@
 #include "rl.h"
 
 struct rl_sleep {
-	uint64_t end_ns; /* 0: it has not begun */
+	uint64_t whole_ns; /* 0: it has not begun */
+	uint64_t began_ns;
+	uint64_t slept_ns;
 };
 
 /*

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "at.h"
+#include "decide/sleep.h"
 #include "rl_admin.h"
 #include "rl_cluster.h"
+#include "rule/handle.h"
 #include "testing.h"
 
 #define T0 (UINT64_C(1700000000) * RL_SECOND)
@@ -216,6 +218,35 @@ test_a_worker_sleeps(void **state)
 	}
 }
 
+/* By a clock that goes back, or stands still, it ends by what was slept; by one that leaps, at once. */
+static void
+test_a_sleep_ends_by_any_clock(void **state)
+{
+	static const int64_t leaps_ns[] = {-(int64_t)RL_SECOND, -2 * (int64_t)RL_MILLISECOND,
+	                                   (int64_t)RL_SECOND};
+	static const int most[] = {6, 6, 2};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof leaps_ns / sizeof leaps_ns[0]; i++) {
+		const struct rl_result r = {.verdict = RL_DENIED,
+		                            .reason = RL_BY_SHARE,
+		                            .retry_after_ns = 2 * RL_MILLISECOND,
+		                            .delay_ns = 11 * RL_MILLISECOND};
+		struct rl_item item = {.flags = RL_ITEM_SLEEPS, .now_ns = T0};
+		struct rl *rl = open_lent();
+		struct rl_sleep sleep = {0};
+		int tries = 0;
+
+		while (item.flags & RL_ITEM_SLEEPS) {
+			assert_true(++tries <= most[i]);
+			assert_true(rl_sleep_on(&sleep, rl, &item, 1, &r));
+			rl->segment.unix_offset_ns += (uint64_t)leaps_ns[i];
+		}
+		assert_true(item.now_ns <= T0 + r.delay_ns);
+		rl_close(rl);
+	}
+}
+
 static void
 test_what_no_limit_has(void **state)
 {
@@ -350,6 +381,7 @@ main(void)
 		cmocka_unit_test(test_who_waits_is_not_denied_as_yet),
 		cmocka_unit_test(test_a_limit_says_for_how_long),
 		cmocka_unit_test(test_a_worker_sleeps),
+		cmocka_unit_test(test_a_sleep_ends_by_any_clock),
 		cmocka_unit_test(test_what_no_limit_has),
 		cmocka_unit_test(test_overload_is_denied_at_once),
 		cmocka_unit_test(test_the_next_key_of_a_slot),
