@@ -24,6 +24,16 @@ sub _options {
     return \%options;
 }
 
+# Which answers count, of handlers: what is called with a status and the request; undef: all of them.
+sub _counting {
+    my $given = shift;
+    return $given if !defined $given || ref $given eq 'CODE';
+    my %all   = map { lc $_ => 1 } ref $given ? @$given : $given;
+    my @wrong = grep { !/^[1-5](xx|\d\d)$/ } keys %all;
+    die "count_status: @wrong: [401, '4xx'] or a function is needed\n" if @wrong || !%all;
+    return sub { my $status = shift; return $all{$status} || $all{ int($status / 100) . 'xx' } };
+}
+
 sub open { return RL::Segment->open(@_[1 .. $#_]) }
 
 package RL::Error;
@@ -31,15 +41,21 @@ package RL::Error;
 use overload '""' => sub { $_[0]{text} }, fallback => 1;
 
 sub throw {
-    my ($class, $code, $errno, $message) = @_;
+    my ($class, $code, $errno, $message, %more) = @_;
     my (undef, $file, $line) = caller(my $depth = 0);
     (undef, $file, $line) = caller(++$depth) while defined $file && $file eq __FILE__;
-    die bless { code => $code, errno => $errno, message => $message, text => "$message at $file line $line.\n" }, $class;
+    die bless { code => $code, errno => $errno, message => $message, text => "$message at $file line $line.\n", %more }, $class;
 }
 
 sub code    { return $_[0]{code} }
 sub errno   { return $_[0]{errno} }
 sub message { return $_[0]{message} }
+
+# What spend() dies with for a request that may not pass.
+package RL::Denied;
+our @ISA = 'RL::Error';
+
+sub result { return $_[0]{result} }
 
 package RL::Segment;
 
@@ -141,6 +157,14 @@ sub hold {
     return $result->passes ? $result : undef;
 }
 
+# Charges an estimate, and calls with the result, which is to be settled. What is not settled stays.
+sub spend {
+    my ($self, $key, $estimate, $do) = @_;
+    my $spent = $self->check($key, $estimate, keep => 1);
+    RL::Denied->throw(EAGAIN => 11, $self->name . ": $spent->{verdict}", result => $spent) unless $spent->passes;
+    return $do->($spent);
+}
+
 sub refund {
     my ($self, $key, $cost, @options) = @_;
     my $given = RL::_options(\@options, @TIER);
@@ -206,6 +230,33 @@ sub settle {
     return $self->_kept->settle($actual // RL::Error->throw(EINVAL => 22, 'settle: what has it cost?'), $given->{now_ns});
 }
 
+# A body of PSGI that costs what was taken of it: the next chunk of a function, and what it costs.
+sub stream {
+    my ($self, $next, $count) = @_;
+    return bless { result => $self, next => $next, count => $count, spent => 0 }, 'RL::Stream';
+}
+
+package RL::Stream;
+
+sub getline {
+    my $self  = shift;
+    my $chunk = $self->{next}->() // return undef;
+    $self->{spent} += $self->{count}->($chunk);
+    $self->{is_begun} = 1;
+    return $chunk;
+}
+
+# Once, at its end. What nobody has begun costs its estimate.
+sub close {
+    my $self = shift;
+    my $result = delete $self->{result} // return;
+    $result->settle($self->{spent}) if $self->{is_begun};
+    return $result->release;
+}
+
+# A server that has lost its client only drops it.
+sub DESTROY { my $self = shift; local $@; eval { $self->close; 1 } or warn $@; return }
+
 package RL::Proxies;
 
 sub new {
@@ -217,6 +268,7 @@ sub new {
 sub RL::Segment::CLONE_SKIP { return 1 }
 sub RL::Named::CLONE_SKIP   { return 1 }
 sub RL::Kept::CLONE_SKIP    { return 1 }
+sub RL::Stream::CLONE_SKIP  { return 1 }
 sub RL::Proxies::CLONE_SKIP { return 1 }
 
 1;
@@ -285,6 +337,16 @@ With C<keep> the result has what was charged: C<refund> gives it back (C<< holds
 back units in flight; C<settle($actual)> says what the request has cost, once that is known: less than was charged comes back, more is
 charged from then on. Units come
 back by themselves when the last reference to the result goes.
+
+=head2 spend, stream
+
+    my $answer = $rule->spend($key, 800, sub { my $spent = shift; my $answer = ask(); $spent->settle($answer->{tokens}); $answer })
+    return [200, [], $result->stream(sub { $upstream->read }, sub { my $chunk = shift; length $chunk })];
+
+C<spend> charges an estimate, and calls with the result, which is to be settled: what is not settled stays, also if the function
+dies. Who may not pass is an RL::Denied, an RL::Error with a C<result>. C<stream> is a body of PSGI, by C<getline> and C<close>: of a
+function that returns the next chunk or undef. It settles to the sum of what the second one says of chunks that were taken,
+however it ends: also if it is dropped, for the client has gone.
 
 =head2 allow, peek, reserve, hold, check_limits
 

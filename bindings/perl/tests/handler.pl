@@ -4,6 +4,24 @@ use strict;
 use warnings;
 use Apache2::RL;
 use Apache2::RequestIO ();
+use Apache2::RequestUtil ();
+
+my $app = do "$ENV{RL_HERE}/spends.pl" || die $@;
+
+# What it is told is a status, or is paid afterwards.
+sub RL::Test::Login::handler {
+    my $r = shift;
+    $app->{login}->(my $what = $r->uri =~ s{.*/}{}r);
+    $r->status($what eq 'right' ? 200 : 401);
+    return Apache2::Const::OK;
+}
+
+sub RL::Test::Spend::handler {
+    my $r = shift;
+    my $body = $app->{spend}->($r->pnotes('rl'), $r->uri =~ s{.*/}{}r) // return Apache2::Const::OK;
+    while (defined(my $chunk = $body->getline)) { $r->print($chunk) }
+    return Apache2::Const::OK;
+}
 
 sub RL::Test::handler {
     my $r = shift;

@@ -108,6 +108,31 @@ fails('RL_ESETTLED', qr/settle/, sub { $less->settle(15) });
 fails('EINVAL', qr/actual/, sub { $tokens->check('b', 1, keep => 1)->settle(-1) });
 fails('EINVAL', qr/what has it cost/, sub { $tokens->check('b', 1, keep => 1)->settle });
 
+# What a function spends, and what was taken of a stream.
+my $llm = $web->rule('llm', limits => [{ limit => '100/hour' }, { algorithm => 'in_flight', capacity => 1, counts => 'requests' }]);
+my $spent = sub { my (undef, @each) = $llm->check_limits('a', 0); return join ' ', map { $_->used } @each };
+is_deeply([$llm->spend('a', 40, sub {
+    is($spent->(), '40 1', 'spend: is charged');
+    my $denied = !eval { $llm->spend('a', 1, sub { fail('it ran') }); 1 } && $@;
+    ok(ref $denied && $denied->isa('RL::Denied') && $denied->isa('RL::Error') && $denied->result->is_denied, 'spend: denied');
+    like($denied, qr/^llm: denied at .*native\.t line \d+/, 'spend: by the line that asked');
+    $_[0]->settle(10);
+    return (7, 8);
+})], [7, 8], 'spend: what the function returns');
+is($spent->(), '10 0', 'spend: is settled');
+is(eval { $llm->spend('a', 20, sub { die "in the midst\n" }) } // $@, "in the midst\n", 'spend: what dies');
+is($spent->(), '30 0', 'spend: leaves its estimate');
+sub stream { my @chunks = @_; return $llm->check('a', 20, keep => 1)->stream(sub { shift @chunks }, sub { length shift }) }
+my ($body, @taken) = stream('one', 'three');
+while (defined(my $chunk = $body->getline)) { push @taken, $chunk }
+$body->close;
+is_deeply([\@taken, $spent->()], [['one', 'three'], '38 0'], 'stream: all of it');
+($body = stream('one', 'three'))->getline;
+undef $body;
+is($spent->(), '41 0', 'stream: what was taken before it was dropped');
+stream('one')->close;
+is($spent->(), '61 0', 'stream: what was not begun costs its estimate');
+
 # Several.
 my $mails = $web->rule('mails', limits => [{ limit => '2/s' }, { limit => '5/day' }]);
 my $all = $web->check_all([[$rule, 'bob'], [$mails, 'bob', 3]]);

@@ -15,6 +15,7 @@ my $SOON = 60;    # seconds until something that comes at once is given up
 my ($here) = __FILE__ =~ m{(.*)/};
 $here = `cd "$here" && pwd`;
 chomp $here;
+$ENV{RL_HERE} = $here;
 my @started;
 
 sub start {
@@ -52,6 +53,16 @@ sub get {
     my ($status) = $answer =~ /\AHTTP\S* (\d+)/ or return 0;
     my ($worker) = $answer =~ /^X-Worker: (\d+)/m;
     return ($status, $worker // 0, $answer);
+}
+
+# Is gone when some of the answer is there.
+sub hang_up {
+    my ($at, $path) = @_;
+    my $socket = $at =~ m{^/} ? IO::Socket::UNIX->new(Peer => $at) : IO::Socket::INET->new(PeerAddr => $at);
+    print $socket "GET $path HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    sysread $socket, my $some, 4096;
+    close $socket;
+    return;
 }
 
 # By eight at once: [status, worker] of each. The function tells the client of one, by a number.
@@ -121,6 +132,7 @@ sub failures_alone_count {
     my ($login, $reached) = ($web->rule('login'), $web->counters('reached'));
     is_deeply(statuses(ask($at, '/login/wrong', 50, sub { '192.0.2.1' })), { 401 => 5, 429 => 45 }, "$what: of 50 wrong guesses 5");
     is_deeply(statuses(ask($at, '/login/right', 1000, sub { '192.0.2.2' })), { 200 => 1000 }, "$what: right ones pass");
+    wait_for("$what: what is given back", sub { $login->peek('192.0.2.2')->used == 0 });    # of mod_perl, after the answer
     is_deeply([map { $login->peek($_)->used } '192.0.2.1', '192.0.2.2'], [5, 0], "$what: and leave nothing");
     is_deeply([map { $reached->get($_)->{value} } '/wrong', '/right'], [5, 1000], "$what: the application has seen as many");
     is((get($at, '/login/killed', '192.0.2.2'))[0], 0, "$what: a worker is killed");
@@ -128,6 +140,27 @@ sub failures_alone_count {
     my $network = sub { sprintf '2001:db8:0:7::%x', shift };
     is_deeply(statuses(ask($at, '/login/wrong', 1000, $network)), { 401 => 5, 429 => 995 }, "$what: a /64 is one client");
     is($login->peek('2001:db8:0:7::')->used, 5, "$what: of one key");
+    return;
+}
+
+# As much as answers have cost, over one that dies, a worker that is killed and a client that hangs up.
+sub what_is_used_is_what_it_has_cost {
+    my ($what, $at, $web, $key, $is_noticed) = @_;
+    my ($tokens, $parts) = ($web->rule('tokens'), $web->counters('parts'));
+    my $used = sub { $tokens->peek($key)->used };
+    my $all = 0;
+    for (['less', 15], ['more', 100], ['unknown', 40], ['thrown', 40], ['killed', 40]) {
+        my ($does, $cost) = @$_;
+        get($at, "/spend/$does");
+        $all += $cost;
+        wait_for("$what: $all after $does", sub { $used->() == $all });
+    }
+    hang_up($at, '/spend/long');
+    wait_for("$what: the parts of an answer", sub { $used->() == $all + $parts->get('all')->{value} });
+    my $sent = $parts->get('all')->{value};
+    ok($is_noticed ? $sent > 0 && $sent < 300 : $sent == 300, "$what: what is used is what it has cost");
+    1 while (get($at, '/spend/more'))[0] == 200;
+    cmp_ok($used->(), '>', 2960, "$what: until there is no room for the estimate");
     return;
 }
 
@@ -142,6 +175,7 @@ for my $preload (0, 1) {
     like((get("$dir/socket", '/native'))[2], qr/^RateLimit-Policy: "native";q=50\r/m, "$what: fields");
     my $web = RL->open($name);
     failures_alone_count($what, "$dir/socket", $web) if $preload;
+    what_is_used_is_what_it_has_cost($what, "$dir/socket", $web, 'one', 0) if $preload;
     $web->ban('one', rule => $web->rule('native'));
     is((get("$dir/socket", '/native'))[0], 403, "$what: a ban");
     RL::unlink($name);
@@ -169,12 +203,17 @@ DocumentRoot $dir
 LoadModule mpm_prefork_module $modules/mod_mpm_prefork.so
 LoadModule authz_core_module $modules/mod_authz_core.so
 LoadModule perl_module $module
+LoadModule remoteip_module $modules/mod_remoteip.so
+RemoteIPHeader X-Forwarded-For
+RemoteIPInternalProxy 127.0.0.1
 StartServers 4
 MinSpareServers 4
 MaxSpareServers 4
 ServerLimit 4
 MaxRequestWorkers 4
 @{[map { "PerlSwitches -I$_\n" } @paths]}
+PerlPassEnv RL_HERE
+PerlSetEnv RL_SEGMENT $name
 PerlRequire $here/handler.pl
 PerlSetVar RLSegment $name
 PerlSetVar RLLimit 1000000/min
@@ -187,6 +226,21 @@ PerlSetVar RLRule all
 <Location /native>
   PerlSetVar RLRule native
   PerlSetVar RLLimit 50/day
+</Location>
+<Location /login>
+  PerlSetVar RLRule login
+  PerlSetVar RLLimit 5/day
+  PerlSetVar RLCountStatus 401
+  PerlResponseHandler RL::Test::Login
+</Location>
+<Location /spend>
+  PerlSetVar RLRule tokens
+  PerlSetVar RLLimit 3000/day
+  PerlSetVar RLCost 40
+  PerlResponseHandler RL::Test::Spend
+</Location>
+<Location /wrong>
+  PerlSetVar RLCountStatus 6xx
 </Location>
 <Location /closed>
   PerlSetVar RLRule "not a name"
@@ -203,10 +257,15 @@ END
     like((get($at, '/native'))[2], qr/^RateLimit-Policy: "native";q=50;w=86400\r/m, 'mod_perl: fields of a denial');
     like((get($at, '/'))[2], qr/^RateLimit: "all";r=\d+;t=\d+\r/m, 'mod_perl: fields of an answer');
     is((get($at, '/closed'))[0], 503, 'mod_perl: what cannot be decided is refused');
+    is((get($at, '/wrong'))[0], 503, 'mod_perl: a status that is none is told');
     is((get($at, '/open'))[0], 200, 'mod_perl: or let through');
     my $segment = RL->open($name, existing => 1, any_owner => 1);
     $segment->ban('127.0.0.0/8', match => 'network');
     is((get($at, '/'))[0], 403, 'mod_perl: a ban');
+    $segment->unban('127.0.0.0/8', match => 'network');
+    $segment->rule(@$_) for ['login', '5/day'], ['tokens', '3000/day'];    # as the children do with their first request
+    failures_alone_count('mod_perl', $at, $segment);
+    what_is_used_is_what_it_has_cost('mod_perl', $at, $segment, '127.0.0.1', 1);
     RL::unlink($name);
 }
 done_testing();

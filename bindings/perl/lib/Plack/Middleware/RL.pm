@@ -5,7 +5,7 @@ use strict;
 use warnings;
 use parent 'Plack::Middleware';
 use Plack::Util;
-use Plack::Util::Accessor qw(segment rule limit key trusted client_v6 headers on_error count_status);
+use Plack::Util::Accessor qw(segment rule limit key cost trusted client_v6 headers on_error count_status);
 use RL;
 
 my $IETF = qr/^RateLimit/;
@@ -27,18 +27,8 @@ sub prepare_app {
     $self->{set}     = $headers =~ /^ietf/ ? $headers : undef;
     $self->{passing} = $on_error eq 'allow';
     $self->{proxies} = RL::Proxies->new($self->trusted // [], prefix_v6 => $self->client_v6 // 64);
-    $self->{counts}  = _counts($self->count_status);
+    $self->{counts}  = RL::_counting($self->count_status);
     return;
-}
-
-# What is called with a status and the environment; undef: all answers count.
-sub _counts {
-    my $given = shift;
-    return $given if !defined $given || ref $given eq 'CODE';
-    my %all   = map { lc $_ => 1 } ref $given ? @$given : $given;
-    my @wrong = grep { !/^[1-5](xx|\d\d)$/ } keys %all;
-    die "count_status: @wrong: [401, '4xx'] or a function is needed\n" if @wrong || !%all;
-    return sub { my $status = shift; return $all{$status} || $all{ int($status / 100) . 'xx' } };
 }
 
 sub call {
@@ -47,7 +37,7 @@ sub call {
     return $self->app->($env) unless defined $key;
 
     # It holds its units in flight for as long as the request has its environment.
-    my $result = $env->{'rl.result'} = $self->{of}->check($key, 1, keep => 1);
+    my $result = $env->{'rl.result'} = $self->{of}->check($key, ref $self->cost ? $self->cost->($env) : $self->cost // 1, keep => 1);
     if ($result->error) {
         my $what = $self->{passing} ? 'let through' : 'refused';
         $env->{'psgi.errors'}->print('rl: rule ' . $self->{of}->name . ': ' . $result->error . ": $what\n");
@@ -125,6 +115,10 @@ A rate such as C<100/min>, or a hash of a rule's fields: see L<RL/rule>.
 Gets the environment of a request, and returns for whom it counts; undef: for nobody. By default that is the client's
 address, of IPv6 its /64.
 
+=item cost
+
+What a request is charged: 1, or a function of the environment. An application that knows better afterwards settles it.
+
 =item trusted
 
 Networks of proxies whose C<X-Forwarded-For> is believed. None.
@@ -151,7 +145,7 @@ C<psgi.errors>.
 =back
 
 C<< $env->{'rl.result'} >> has the L<RL/check> of the request. An application that calls C<refund> on it gives back what it
-was charged.
+was charged; C<settle> says what it has cost, and C<stream> is a body that costs what was sent, also to a client that has gone.
 
 =head1 SEE ALSO
 
