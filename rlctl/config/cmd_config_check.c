@@ -140,6 +140,48 @@ note_clients(const struct config *config, struct outcome *outcome)
 		printf("and %zu more overrides of which the same is true\n", notes - NOTES_SHOWN);
 }
 
+#define SOME_HOSTS 10
+
+/* What all hosts of a cluster may admit of one limit together. */
+static void
+note_bound(const char *rule, const struct rl_limit *limit, struct outcome *outcome)
+{
+	char text[RL_NAME_MAX + 256];
+	uint64_t all = limit->capacity + limit_blind_of_all(limit, SOME_HOSTS);
+
+	if (limit->blind == RL_BLIND_AUTO)
+		snprintf(text, sizeof(text),
+		         "%s: %" PRIu32 " per %s: all hosts together admit at most 5 %% more, "
+		         "however many there are",
+		         rule, limit->capacity, duration_format(limit->window_ns).text);
+	else
+		snprintf(text, sizeof(text),
+		         "%s: %" PRIu32 " per %s: all hosts together admit at most %" PRIu32
+		         " for each host more: %d hosts up to %" PRIu64,
+		         rule, limit->capacity, duration_format(limit->window_ns).text,
+		         limit->blind, SOME_HOSTS, all);
+	hear(CONFIG_NOTE, text, outcome);
+}
+
+static void
+note_bounds(const struct config *config, struct outcome *outcome)
+{
+	size_t notes = 0;
+
+	for (size_t i = 0; config && i < config->rule_count; i++)
+		for (size_t j = 0; j < config_limit_count(&config->rules[i].rule); j++) {
+			const struct rl_limit *limit = config_limit(&config->rules[i].rule, j);
+
+			if (limit->scope != RL_SCOPE_CLUSTER || limit->blind == 0)
+				continue;
+			if (outcome->problems || notes < NOTES_SHOWN)
+				note_bound(config->rules[i].rule.name, limit, outcome);
+			notes++;
+		}
+	if (!outcome->problems && notes > NOTES_SHOWN)
+		printf("and %zu more limits of a cluster\n", notes - NOTES_SHOWN);
+}
+
 struct counts {
 	uint64_t rules, limits, overrides;
 };
@@ -230,6 +272,7 @@ config_check(const struct context *context)
 		write_text(path, config);
 	note_logs(config, &outcome);
 	note_clients(config, &outcome);
+	note_bounds(config, &outcome);
 	if (is_json && status == EXIT_TROUBLE)
 		json_decref(outcome.problems);
 	else if (is_json)

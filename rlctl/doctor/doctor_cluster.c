@@ -5,6 +5,7 @@
  */
 
 #include <load/load.h>
+#include <model/limit.h>
 #include <rl_cluster.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,6 +25,53 @@ take_problem(void *arg, const char *what, const char *fix)
 	doctor_fix(doctor, "%s", fix ? fix : "rlctl cluster status");
 }
 
+#define PART 5 /* more than so large a part of a capacity is much to add to it */
+
+struct bound {
+	const char *rule; /* NULL: there is no limit of the cluster */
+	const struct rl_limit *limit;
+	uint64_t above; /* its capacity, by all hosts */
+};
+
+/* The limit that all hosts together may exceed by the largest part of it. */
+static struct bound
+widest_bound(const struct config *config, uint64_t hosts)
+{
+	struct bound widest = {0};
+
+	for (size_t i = 0; i < config->rule_count; i++) {
+		const struct rl_rule *rule = &config->rules[i].rule;
+
+		for (size_t l = 0; l < config_limit_count(rule); l++) {
+			const struct rl_limit *limit = config_limit(rule, l);
+			uint64_t above = limit_blind_of_all(limit, hosts);
+
+			if (limit->scope != RL_SCOPE_CLUSTER || limit->capacity == 0)
+				continue;
+			if (!widest.rule ||
+			    above * widest.limit->capacity > widest.above * limit->capacity)
+				widest = (struct bound){rule->name, limit, above};
+		}
+	}
+	return widest;
+}
+
+static void
+look_at_bound(struct doctor *doctor, const struct config *config, uint64_t hosts)
+{
+	struct bound b = widest_bound(config, hosts);
+	bool is_wide = b.rule && b.above * PART > b.limit->capacity;
+
+	if (!b.rule)
+		return;
+	doctor_say(doctor, is_wide ? DOCTOR_FINDING : DOCTOR_OK,
+	           is_wide ? "what each host admits without asking adds up" : NULL,
+	           "rule %s: all hosts together admit up to %llu, of a capacity of %u", b.rule,
+	           (unsigned long long)(b.limit->capacity + b.above), b.limit->capacity);
+	if (is_wide)
+		doctor_mend(doctor, "give the limit \"blind\": \"auto\", or \"strict\": true");
+}
+
 static void
 look_at_store(struct doctor *doctor, struct config *config)
 {
@@ -37,11 +85,12 @@ look_at_store(struct doctor *doctor, struct config *config)
 		return;
 	}
 	survey_run(&c, &survey);
-	client_close(&c);
 	if (doctor->count == before)
 		doctor_say(doctor, DOCTOR_OK, NULL,
 		           "the store is set up as it should be, for %llu host%s",
 		           (unsigned long long)survey.hosts, survey.hosts == 1 ? "" : "s");
+	look_at_bound(doctor, c.config, survey.hosts);
+	client_close(&c);
 }
 
 /* By the segment alone: a store that answers others may be away from here. */

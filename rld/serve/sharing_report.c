@@ -99,16 +99,22 @@ write_store(FILE *to, struct rl *rl, const struct cluster *c)
 	                 away_since(rl, c));
 }
 
-/* What all hosts admit blind, the most of all its limits. */
+/*
+ * What all hosts admit blind, the most of all its limits; in thousandths of the limit's capacity,
+ * if `is_part`.
+ */
 static uint64_t
-blind_of_all(const struct rl_rule_info *rule, uint64_t hosts)
+blind_of_all(const struct rl_rule_info *rule, uint64_t hosts, bool is_part)
 {
 	uint64_t most = 0, all;
 
 	for (unsigned i = 0; i < rule->limit_count; i++) {
-		all = rule->limits[i].scope == RL_SCOPE_CLUSTER
-		              ? limit_blind_of_all(&rule->limits[i], hosts)
-		              : 0;
+		const struct rl_limit *limit = &rule->limits[i];
+
+		if (limit->scope != RL_SCOPE_CLUSTER || limit->capacity == 0)
+			continue;
+		all = limit_blind_of_all(limit, hosts);
+		all = is_part ? all * 1000 / limit->capacity : all;
 		most = all > most ? all : most;
 	}
 	return most;
@@ -117,7 +123,8 @@ blind_of_all(const struct rl_rule_info *rule, uint64_t hosts)
 enum of_rule {
 	SHARES,
 	SUM,
-	OVERSHOOT
+	OVERSHOOT,
+	OVERSHOOT_PART /* in thousandths */
 };
 
 static bool
@@ -131,7 +138,7 @@ value_of(const struct cluster *c, const struct rl_rule_info *rule, enum of_rule 
 		is_clustered |= rule->limits[i].scope == RL_SCOPE_CLUSTER;
 	*value = what == SHARES ? held.shares
 	         : what == SUM  ? held.sum
-	                        : blind_of_all(rule, c->hosts);
+	                        : blind_of_all(rule, c->hosts, what == OVERSHOOT_PART);
 	return is_clustered;
 }
 
@@ -151,7 +158,10 @@ write_rules(FILE *to, struct rl *rl, const struct cluster *c, enum of_rule what,
 		write_sample(to, info.name, name, "");
 		fputs(",rule=\"", to);
 		metrics_escape(to, rule.name);
-		fprintf(to, "\"} %" PRIu64 "\n", value);
+		if (what == OVERSHOOT_PART)
+			fprintf(to, "\"} %" PRIu64 ".%03" PRIu64 "\n", value / 1000, value % 1000);
+		else
+			fprintf(to, "\"} %" PRIu64 "\n", value);
 	}
 }
 
@@ -168,4 +178,7 @@ sharing_report(FILE *to, struct rl *rl, const struct sharing *l)
 	            "Their sum: how much this host may admit by them.");
 	write_rules(to, rl, l->cluster, OVERSHOOT, "rl_cluster_overshoot_max",
 	            "What all hosts together may admit above the capacity: hosts times blind.");
+	write_rules(to, rl, l->cluster, OVERSHOOT_PART, "rl_cluster_overshoot_ratio",
+	            "The same as a part of the capacity, of the rule's limit of which it is the "
+	            "largest.");
 }

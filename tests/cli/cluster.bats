@@ -719,6 +719,22 @@ tells_once() {
 	says "$id"
 }
 
+@test "what all hosts admit together is told by config check, by doctor, and by both more strictly where it is much" {
+	rlctl config check "$dir/rl.json"
+	says_line 'api: 10 per 1h: all hosts together admit at most 2 for each host more: 10 hosts up to 30'
+	sed 's/"blind": 2/"blind": "auto"/; s/10\/h/100\/min/' "$dir/rl.json" >"$dir/auto.json"
+	rlctl config check "$dir/auto.json"
+	says_line 'api: 100 per 1m: all hosts together admit at most 5 % more, however many there are'
+	sed 's/"blind": 2/"strict": true/' "$dir/rl.json" >"$dir/strict.json"
+	rlctl config check "$dir/strict.json"
+	! says_line 'api: 10 per 1h: all hosts' || fail_with "$output"
+	start_rld "$dir/rl.json"
+	wait_for has_host "$segment "
+	doctor_finds ok 'rule api: all hosts together admit up to 12, of a capacity of 10' || fail_with 'nothing of the bound'
+	redis-cli -p "$port" hset 'rl1:{hosts}' other '99999999999999:h2 s2 0.0.1 3 own 0' >/dev/null
+	doctor_finds finding 'rule api: all hosts together admit up to 14, of a capacity of 10' || fail_with 'nothing of a wide one'
+}
+
 @test "a limit that a few hosts exceed blind is warned of by rld -n" {
 	run "$RLD" -n -c "$dir/rl.json"
 	[ "$status" -eq 0 ]
@@ -733,6 +749,7 @@ tells_once() {
 	curl -s --unix-socket "$dir/m" http://localhost/metrics >"$dir/metrics"
 	grep -q "^rl_cluster_hosts{segment=\"$segment\"} 1$" "$dir/metrics"
 	grep -q "^rl_cluster_overshoot_max{segment=\"$segment\",rule=\"api\"} 2$" "$dir/metrics"
+	grep -q "^rl_cluster_overshoot_ratio{segment=\"$segment\",rule=\"api\"} 0.200$" "$dir/metrics"
 	grep -q "^rl_cluster_shares{segment=\"$segment\",rule=\"api\"} 1$" "$dir/metrics"
 	grep -q "^rl_cluster_away{segment=\"$segment\"} 0$" "$dir/metrics"
 	lent=$(sed -n "s/^rl_cluster_lent{segment=\"$segment\",rule=\"api\"} //p" "$dir/metrics")
