@@ -474,7 +474,7 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
 		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
 		'tests/install/document.py docs/COOKBOOK.md docs/COMPARE.md docs/CRAWLERS.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
-		tests/page/pictures.py tests/page/site.py tests/package/dist.sh tests/abi/run.sh tests/support/check.sh
+		tests/page/pictures.py tests/page/screens.py tests/page/site.py tests/package/dist.sh tests/abi/run.sh tests/support/check.sh
 
 # clang-format 14 decides, which is Debian 12's: each version lays out a few lines otherwise.
 check-format: | build/need

@@ -43,7 +43,7 @@ tail_text(struct rl *rl, const struct timed *timed, size_t columns)
 	return text;
 }
 
-#define TAIL_COLUMN 52 /* where a rule begins */
+#define TAIL_COLUMN 53 /* where a rule begins */
 
 static void
 print_one(struct rl *rl, const struct timed *timed, uint64_t now_ns, size_t columns)

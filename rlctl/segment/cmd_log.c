@@ -133,22 +133,30 @@ write_json(struct log *log, const struct rl_event *event)
 	output_json_line(stdout, object);
 }
 
-/* The rest of the line, behind the key. */
-static void
-print_rest(const struct log *log, const struct rl_event *event)
+/* The rest of the line, behind the key. To be freed. */
+static char *
+rest_text(const struct log *log, const struct rl_event *event)
 {
 	const struct passwd *user = is_change(event) ? getpwuid(event->author) : NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *out = need(open_memstream(&text, &size));
 
+	if (is_of_pattern(event) && event->match == RL_MATCH_PREFIX)
+		putc('*', out);
 	if (event->kind == RL_EVENT_CONFIGURED)
-		printf("generation %" PRIu64, event->generation);
+		fprintf(out, "generation %" PRIu64, event->generation);
 	if (event->capacity > 0)
-		printf(" %s", timed_rate(log->rl, event->rule, event->limit, event->capacity).text);
+		fprintf(out, " %s",
+		        timed_rate(log->rl, event->rule, event->limit, event->capacity).text);
 	if (user)
-		printf(" by %s", user->pw_name);
+		fprintf(out, " by %s", user->pw_name);
 	else if (is_change(event))
-		printf(" by uid %u", (unsigned)event->author);
+		fprintf(out, " by uid %u", (unsigned)event->author);
 	if (event->one_in > 1)
-		printf(" (one in %" PRIu32 ")", event->one_in);
+		fprintf(out, " (one in %" PRIu32 ")", event->one_in);
+	fclose(out);
+	return text;
 }
 
 /* Of a change it is how long it holds, of a denial when to come again. */
@@ -160,20 +168,19 @@ retry_of(const struct rl_event *event)
 	return event->retry_after_ns == 0 ? none : duration_format(event->retry_after_ns);
 }
 
+/* As much of the key as the terminal has room for beside the rest, but some of it. */
 static void
-fingerprint_key(const struct log *log, const struct rl_event *event, size_t taken)
+print_key_and_rest(const struct log *log, const struct rl_event *event, size_t taken)
 {
 	const struct key_view key = key_of(event);
-	char *text = has_key(event) ? key_text(&key) : NULL;
-	size_t rest = is_change(event) || event->one_in > 1 ? 20 : 0;
+	char *text = has_key(event) ? key_text(&key) : NULL, *rest = rest_text(log, event);
 
-	if (text && log->columns > taken + rest + 8)
-		text_cut(text, log->columns - taken - rest);
-	if (text)
-		fputs(text, stdout);
-	if (text && is_of_pattern(event) && event->match == RL_MATCH_PREFIX)
-		putchar('*');
+	taken += text_columns(rest);
+	if (text && log->columns > taken + 8)
+		text_cut(text, log->columns - taken);
+	printf("%s%s", text ? text : "", rest);
 	free(text);
+	free(rest);
 }
 
 /* Fits 80 columns, but for long keys where there is no terminal to cut them for. */
@@ -194,8 +201,7 @@ print_line(struct log *log, const struct rl_event *event)
 	printf("%s%*s  ", rule.text,
 	       text_columns(rule.text) < RULE_WIDTH ? RULE_WIDTH - (int)text_columns(rule.text) : 0,
 	       "");
-	fingerprint_key(log, event, (size_t)taken + RULE_WIDTH + 2);
-	print_rest(log, event);
+	print_key_and_rest(log, event, (size_t)taken + RULE_WIDTH + 2);
 	putchar('\n');
 }
 
