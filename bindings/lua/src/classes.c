@@ -45,6 +45,37 @@ static const luaL_Reg of_rule[] = {
 	{NULL, NULL},
 };
 
+/*
+ * rule:spend(key, estimate, call): charges an estimate while call(charges, answer) runs, which
+ * settles it; units in flight come back at its end. true and what it returns; false and the answer
+ * of who is denied. In Lua, so that a call may yield.
+ */
+static const char spend[] =
+	"local rule, key, estimate, call = ...\n"
+	"local answer, text, code = rule:decide(key, {cost = estimate, keep = true})\n"
+	"if not answer or answer.verdict == 'undecided' then\n"
+	"	return nil, text or answer.message, code or answer.error\n"
+	"elseif not answer.is_allowed then\n"
+	"	return false, answer\n"
+	"end\n"
+	"local function ended(is_well, ...)\n"
+	"	answer.charges:release()\n"
+	"	if not is_well then error((...), 0) end\n"
+	"	return true, ...\n"
+	"end\n"
+	"return ended(pcall(call, answer.charges, answer))\n";
+
+static void
+add_spend(lua_State *L)
+{
+	luaL_getmetatable(L, LRL_RULE);
+	lua_getfield(L, -1, "__index");
+	if (luaL_loadbuffer(L, spend, sizeof spend - 1, "=rule:spend") != 0)
+		lua_error(L);
+	lua_setfield(L, -2, "spend");
+	lua_pop(L, 2);
+}
+
 void
 lrl_classes(lua_State *L)
 {
@@ -52,4 +83,5 @@ lrl_classes(lua_State *L)
 	lrl_metatable(L, LRL_RULE, of_rule);
 	lrl_metatable(L, LRL_SPACE, lrl_of_space);
 	lrl_metatable(L, LRL_CHARGES, lrl_of_charges);
+	add_spend(L);
 }

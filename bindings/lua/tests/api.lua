@@ -99,6 +99,42 @@ test("what a request has cost is said once", function()
 	fails("what it has cost", more.settle, more)
 end)
 
+test("what a function spends", function()
+	local segment = assert(rl.private {})
+	local rule = assert(segment:define("llm", {limits = {"100/h", {algorithm = "in_flight", capacity = 1, counts = "requests"}}}))
+	local function used()
+		local each = rule:decide("a", {cost = 0, limits = true}).limits
+		return each[1].used .. " " .. each[2].used
+	end
+	local function never() error("it ran") end
+	local is_well, one, two = rule:spend("a", 40, function(charges, answer)
+		equal(used(), "40 1")
+		equal(answer.used, 1)
+		local denied, why = rule:spend("a", 1, never)
+		equal(denied, false)
+		equal(why.verdict, "denied")
+		equal(charges:settle(10), true)
+		return 1, 2
+	end)
+	equal(is_well, true)
+	equal(one + two, 3)
+	equal(used(), "10 0")
+	local failed = {pcall(rule.spend, rule, "a", 20, function() error({"an object"}) end)}
+	equal(failed[2][1], "an object")
+	equal(used(), "30 0")
+	local routine = coroutine.wrap(function() return rule:spend("a", 40, function(charges) return charges:settle(coroutine.yield()) end) end)
+	if pcall(routine) then -- Lua 5.1 yields in no pcall
+		equal(used(), "70 1")
+		equal(routine(5), true)
+		equal(used(), "35 0")
+	else
+		equal(_VERSION, "Lua 5.1")
+	end
+	segment:close()
+	equal(select("#", rule:spend("a", 1, never)), 3)
+	equal(rule:spend("a", 1, never), nil)
+end)
+
 test("the reserve of a full table", function()
 	local segment = assert(rl.private {keys = 1, cells = 128, reserves = 2})
 	local info = segment:info()

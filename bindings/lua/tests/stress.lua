@@ -62,6 +62,7 @@ local function call_the_rest()
 	local plain = assert(segment:define("p", {algorithm = "fixed_window", limit = "2/day"}))
 	assert(plain:check(("k"):rep(100)) and plain:check(("k"):rep(100)) and not plain:check(("k"):rep(100)))
 	assert(plain:decide("t", {keep = true}).charges:settle(2))
+	assert(plain:spend("s", 2, function(charges) return charges:settle(1) end))
 	assert(plain:problem(plain:decide("t"), 429):find("quota-exceeded", 1, true))
 	assert(plain:info() and segment:rules() and segment:info())
 	for _, of in ipairs {plain, segment} do

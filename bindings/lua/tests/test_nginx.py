@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -48,6 +49,8 @@ http {{
         nowhere = segment:rule("nowhere")
         client = assert(segment:define("client", "20/day"))
         statuses = {{401, "5xx"}}
+        tokens = assert(segment:define("tokens", "3000/day"))
+        usage = function() return ngx.ctx.spent or ngx.var.sent_http_x_usage end
     }}
     server {{
         listen 127.0.0.1:{port} reuseport;
@@ -86,6 +89,27 @@ http {{
                 if ngx.var.uri == "/guess/killed" then os.execute("kill -9 " .. ngx.worker.pid()) end
                 if ngx.var.uri == "/guess/wrong" then ngx.sleep(0.1) end -- others come meanwhile
                 ngx.status = ngx.var.uri == "/guess/right" and 200 or 401
+                ngx.print("told")
+            }}
+        }}
+        location /spend/ {{
+            access_by_lua_block {{ require("rl.nginx").limit(tokens, {{key = "one", cost = 40, actual = usage}}) }}
+            log_by_lua_block {{ require("rl.nginx").logged() }}
+            content_by_lua_block {{
+                local does = ngx.var.uri:match("[^/]+$")
+                if does == "killed" then os.execute("kill -9 " .. ngx.worker.pid()) end
+                if does == "thrown" then error("thrown") end
+                if does == "less" then ngx.header["X-Usage"] = "15" end
+                if does == "more" then ngx.ctx.spent = 100 end
+                if does == "strange" then ngx.header["X-Usage"] = "none" end
+                if does == "within" then
+                    assert(tokens:spend("one", 40, function(charges) ngx.sleep(0.01) charges:settle(5) end))
+                end
+                local parts = require("rl.limit").segment():counters("parts")
+                while does == "endless" and ngx.print(("."):rep(65536)) and ngx.flush(true) do -- until the client is gone
+                    parts:add("all", 1, 3600)
+                    ngx.ctx.spent = (ngx.ctx.spent or 0) + 1
+                end
                 ngx.print("told")
             }}
         }}
@@ -192,6 +216,28 @@ class Nginx(unittest.TestCase):
         with self.assertRaises((OSError, http.client.HTTPException)):
             ask("/guess/killed", "b")
         self.assertEqual(self.used("guess", "b"), 1)
+
+    def test_what_is_used_is_what_it_has_cost(self):
+        """Also over an error, a worker that is killed, and a client that hangs up."""
+        expected = 0
+        for does, cost in (("less", 15), ("more", 100), ("unknown", 40), ("strange", 40), ("thrown", 40), ("within", 45), ("killed", 40)):
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                self.get(f"/spend/{does}")
+            expected += cost
+            s.eventually(lambda: self.used("tokens", "one") == expected, f"{expected} after {does}; {self.used('tokens', 'one')}")
+        with socket.create_connection(("127.0.0.1", self.port)) as one:
+            one.sendall(b"GET /spend/endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            one.recv(4096)
+            time.sleep(0.1)
+        s.eventually(lambda: self.used("tokens", "one") == expected + self.parts(), "the parts of an answer")
+        self.assertGreater(self.parts(), 0)
+        while self.get("/spend/more")[0] == 200:
+            pass
+        self.assertGreater(self.used("tokens", "one"), 2960)
+
+    def parts(self):
+        keys = json.loads(s.rlctl("--segment", self.segment, "--json", "list"))["keys"]
+        return sum(key["used"] for key in keys if key["rule"] == "parts")
 
     def test_a_thousand_addresses_of_a_network_are_one_client(self):
         def ask(i):
