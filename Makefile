@@ -545,7 +545,7 @@ torture: mutants $(FLOOD) $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tes
 seats: | build/need
 	tests/package/dist.sh whole
 	tests/package/run.sh
-	tests/package/artefacts.sh
+	tests/package/artefacts.sh bookworm trixie
 	tests/package/repository.sh bookworm trixie
 	tests/releases/run.sh bookworm trixie
 

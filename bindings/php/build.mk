@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # PHP: the extension rl, and classes for Symfony and Laravel in src.
 #   make build-php, check-php, install-php; bench-php
+#   make php-source      build/php-source/rl-php-VERSION.tar.gz, which PIE builds where librl is not installed
 PHP_DIR  := bindings/php
 PHP_C    := $(call files,$(PHP_DIR)/ext/*.[ch] bindings/common/*.[ch])
 PHP_SRC  := $(call files,$(PHP_DIR)/src/*.php $(PHP_DIR)/src/*/*.php)
@@ -30,7 +31,7 @@ build/php-asan/no_deepbind.so: $(PHP_DIR)/tests/no_deepbind.c build/php-asan/mod
 
 build-php: build/php/modules/rl.so
 
-PHP_TESTS := servers phpt asan adapters readme lent off
+PHP_TESTS := servers phpt asan adapters readme lent off source
 ADAPTER_BUILDS += build-php build/php-asan/no_deepbind.so build/rlctl build/rld
 PHP_CHECKS := $(PHP_TESTS:%='$(PHP_DIR)/tests/run.sh %') 'bindings/common/tests/jobs/run.py laravel' 'bindings/common/tests/origin.sh php build/php/modules/rl.so'
 ADAPTER_CHECKS += $(PHP_CHECKS)
@@ -46,6 +47,15 @@ bench-php: build-php build/bindings/check_ns
 arginfo-php:
 	@tests/support/need.sh --install php-dev php-parser
 	@$(PHP_DIR)/tests/arginfo.sh $(PHP_DIR)/ext/rl_arginfo.h
+
+# With librl's own sources.
+PHP_SOURCE := build/php-source/rl-php-$(VERSION)
+php-source:
+	@rm -rf $(dir $(PHP_SOURCE)) && mkdir -p $(PHP_SOURCE)/common $(PHP_SOURCE)/librl
+	@cp $(PHP_DIR)/ext/* $(PHP_DIR)/README.md LICENSE $(PHP_SOURCE) && cp bindings/common/*.[ch] $(PHP_SOURCE)/common
+	@cp -r include libshm $(PHP_SOURCE)/librl && echo $(VERSION) >$(PHP_SOURCE)/VERSION
+	@tar -c -z -C $(dir $(PHP_SOURCE)) -f $(PHP_SOURCE).tar.gz $(notdir $(PHP_SOURCE))
+.PHONY: php-source
 
 # Where Debian's PHP has extensions, their configuration and libraries, below PREFIX.
 PHP_EXT  = $(shell php-config --extension-dir | sed 's|^/usr|$(PREFIX)|')

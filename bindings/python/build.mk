@@ -5,6 +5,7 @@
 #   make check-python       its tests, with the servers and frameworks of Debian
 #   make install-python     into PYTHONDIR, where PYTHON finds it
 #   make wheel-python       the same built, for machines of this kind without a compiler
+#   make wheels-python      and for musl and arm64
 #   make sdist-python       build/python/dist/rl_shm-VERSION.tar.gz, which pip builds where librl is not installed
 #   make peers-python       the suites of limits and Flask-Limiter on it: see tests/peers.py
 #   make bench-python       what a call costs, beside librl and other stores
@@ -86,15 +87,32 @@ sdist-python: | build/need
 	@cd build/python/tree/bindings/python && $(PYTHON) setup.py -q sdist --dist-dir $(CURDIR)/build/python/dist
 	@rm -rf build/python/tree
 
-# For who has no compiler: of this machine's kind, for this libc and later ones, and CPython 3.11 and later.
-wheel-python: sdist-python
-	@rm -rf build/python/wheel && mkdir -p build/python/wheel
-	@tar -x -C build/python/wheel -f build/python/dist/rl_shm-$(VERSION).tar.gz
-	@cd build/python/wheel/rl_shm-$(VERSION) && CFLAGS='-O2 -g0' $(PYTHON) setup.py -q bdist_wheel --dist-dir $(CURDIR)/build/python/dist \
-		--plat-name "manylinux_$$(getconf GNU_LIBC_VERSION | sed 's/.* //; s/\./_/')_$(firstword $(subst -, ,$(MACHINE)))"
-	@rm -rf build/python/wheel
+# For who has no compiler, with CPython 3.11 and later: $(1) a directory, $(2) its compiler, $(3) where its libc is, before where
+# Python looks for one, $(4) the kind of machine, $(5) the libc's name: that one and later ones. One kind of machine has the headers of
+# another: what differs in them is no part of the limited API.
+define wheel
+	@rm -rf $(1) && mkdir -p $(1)/include
+	@ln -s $(PY_INCLUDE)/../$$(gcc -print-multiarch) $(1)/include/$(4)-linux-gnu
+	@tar -x -C $(1) -f build/python/dist/rl_shm-$(VERSION).tar.gz
+	@cd $(1)/rl_shm-$(VERSION) && CC='$(2)' LDSHARED='$(2) -shared -s $(3)' CFLAGS='-O2 -g0 -I$(CURDIR)/$(1)/include' _PYTHON_HOST_PLATFORM=linux-$(4) \
+		$(PYTHON) setup.py -q bdist_wheel --dist-dir $(CURDIR)/build/python/dist --plat-name $(5)_$(4)
+	@rm -rf $(1)
+endef
+PY_GLIBC = manylinux_$(shell getconf GNU_LIBC_VERSION | sed 's/.* //; s/\./_/')
+PY_KIND := $(firstword $(subst -, ,$(MACHINE)))
 
-.PHONY: sdist-python wheel-python peers peers-python bench-python
+# For machines of this kind.
+wheel-python: sdist-python
+	$(call wheel,build/python/wheel,$(CC),,$(PY_KIND),$(PY_GLIBC))
+
+# For other machines, too, as far as there are compilers: Alpine, and arm64.
+wheels-python: wheel-python
+	$(call wheel,build/python/wheel,musl-gcc,-L/usr/lib/$(PY_KIND)-linux-musl,$(PY_KIND),musllinux_1_2)
+ifeq ($(PY_KIND),x86_64)
+	$(call wheel,build/python/wheel,aarch64-linux-gnu-gcc,-L/usr/aarch64-linux-gnu/lib,aarch64,$(PY_GLIBC))
+endif
+
+.PHONY: sdist-python wheel-python wheels-python peers peers-python bench-python
 bench-python: build-python build/python/bare
 	@LD_LIBRARY_PATH=build PYTHONPATH=build/python $(PYTHON) bindings/python/bench/bench.py build/python/bare
 

@@ -7,7 +7,6 @@ every other program of the same layout, and is refused by name (RL_EVERSION) by 
 
 import glob
 import os
-import platform
 import re
 import shutil
 import sys
@@ -72,7 +71,7 @@ def relative(pattern):
 macros = [("_GNU_SOURCE", None), ("RL_ATOMIC_C11", None), ("RL_VERSION", f'"{version()}"')]
 if not FREE_THREADED:
     macros.append(("Py_LIMITED_API", "0x030B0000"))
-flags = ["-std=c11", "-fvisibility=hidden"] + (["-mcx16"] if platform.machine() == "x86_64" else [])
+flags = ["-std=c11", "-fvisibility=hidden"] + (["-mcx16"] if sysconfig.get_platform().endswith("x86_64") else [])
 setup(
     version=version(),
     cmdclass={"sdist": SourceDistribution, "build_ext": BuildExtension},

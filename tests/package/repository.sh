@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # repository.sh CODENAME...: in a root of each of these releases of Debian without a compiler, apt installs the packages of
 # `make debs`, what README and pages show in five lines runs, a later version takes their place, and a purge leaves nothing.
-# For another release than this machine's the packages are built in a root of that release first.
+# For another release than this machine's the packages are built in a root of that release first, and there the extension of its
+# PostgreSQL and the modules for its nginx pass their tests with the real server.
 # RL_DEBS: a repository of that release, where there is one already. Exits 77 with the reason when it cannot run here.
 set -euo pipefail
 
@@ -31,10 +32,17 @@ packages_of() {
 		cp -r "$top/build/debs" "$work/debs"
 		return
 	fi
+	local test
 	make_root "$1" make build-essential
 	make -s -C "$top" dist >"$work/log" 2>&1 || { tail -n 40 "$work/log"; fail 'make dist'; }
 	tar -x -C "$root" -f "$top"/build/dist/rl-*.tar.gz
 	try 'mv /rl-* /rl && apt-get update && cd /rl && make debs'
+	begin "$1: its PostgreSQL and nginx, of other versions than here"
+	try 'apt-get install -y --no-install-recommends postgresql nginx libnginx-mod-stream curl python3'
+	try 'cd /rl && make build-postgresql build-nginx build/rlctl build/rld'
+	for test in servers/postgresql/tests/test_postgresql.py servers/postgresql/tests/readme.py servers/nginx/tests/test_module.py; do
+		try "cd /rl && python3 $test"
+	done
 	mv "$root/rl/build/debs" "$work/debs"
 	rm -rf --one-file-system "$root"
 }

@@ -55,6 +55,9 @@ readme)
 lent)
 	exec tests/support/lent.py "$PHP" -n -d "extension=$RL_EXTENSION" -d extension=posix "$here/tests/lent.php"
 	;;
+source)
+	exec "$here/tests/source.sh"
+	;;
 off)
 	exec "$here/tests/off.sh"
 	;;
