@@ -117,6 +117,27 @@ class Settle(unittest.TestCase):
             eventually(lambda: used(apache.segment, "tokens", "same") == total + 500, "the debt")
             self.assertEqual(apache.get("/v1/a").status, 429)
 
+    def test_a_client_that_goes_away_and_a_child_that_is_killed(self):
+        backend = Backend()
+        self.addCleanup(backend.stop)
+        text = (f"RLRule tokens 100/30d\n<Location /v1>\nProxyPass http://127.0.0.1:{backend.port}/ disablereuse=on\n"
+                "RLLimit tokens same cost=10\nRLSettle tokens cost=7\n</Location>\n")
+        with Apache(text, mpm="prefork", children=4) as apache:
+            apache.open_request("/v1/a").close()
+            backend.await_arrived(1)
+            backend.go()
+            eventually(lambda: used(apache.segment, "tokens", "same") == 7, "what a request without a client has cost")
+            backend.go(False)
+            pending = apache.background("/v1/a")
+            backend.await_arrived(2)
+            for pid in apache.children():
+                apache.kill_child(pid)
+            backend.go()
+            pending.join()
+            self.assertEqual(used(apache.segment, "tokens", "same"), 7 + 10)
+            self.assertEqual(apache.get("/v1/a").status, 200)
+            eventually(lambda: used(apache.segment, "tokens", "same") == 7 + 10 + 7, "what another child has served")
+
 
 class Survive(unittest.TestCase):
     def test_kill_9_of_children(self):

@@ -234,6 +234,40 @@ class Answers(Case):
         eventually(lambda: used(n.segment, "login", "x")[0] > 10, "the bytes of an answer")
         self.assertEqual(answer.status, 401)
 
+    def test_a_client_that_goes_away_in_the_middle_has_cost_what_was_sent(self):
+        n = self.serve("cost=10", rule="200000000/d")
+        n.http = "log_format spent '$bytes_sent'; " + n.http.replace(
+            "location / {", "location /big { rl_limit login key=big cost=10; rl_settle login cost=$bytes_sent; access_log logs/spent spent; } location / {")
+        with open(f"{n.root}/html/big", "wb") as file:
+            file.write(b"." * (64 << 20))
+        n.reload()
+        with open_request(n, "/big") as client:
+            client.recv(4096)
+            self.assertEqual(used(n.segment, "login", "big"), [10])
+        eventually(lambda: n.read("spent") != "", "a line of the log")
+        sent = int(n.read("spent"))
+        self.settled(n, "big", sent)
+        self.assertTrue(4096 <= sent < 64 << 20, sent)
+
+    def test_a_worker_that_is_killed_leaves_its_estimate(self):
+        n = self.spend(workers=2)
+        n.may_complain = True
+        n.get("/login?k=x", X_Cost="3")
+        self.settled(n, "x", 3)
+        self.login.is_open.clear()
+        pending = [Pending(n, "/login?k=x", X_Cost="7") for _ in range(3)]
+        self.login.wait_asked(4)
+        old = n.worker_pids()
+        for pid in old:
+            os.kill(pid, signal.SIGKILL)
+        self.login.is_open.set()
+        for p in pending:
+            p.wait()
+        eventually(lambda: len(n.worker_pids()) == 2 and not set(old) & set(n.worker_pids()), "other workers")
+        self.assertEqual(used(n.segment, "login", "x"), [3 + 3 * 10])
+        n.get("/login?k=x", X_Cost="25")
+        self.settled(n, "x", 33 + 25)
+
     def test_an_answer_that_does_not_count_costs_nothing(self):
         n = self.serve("cost=10 count_if=$failed; rl_settle login cost=$upstream_http_x_usage", rule="100/d")
         n.get("/login?k=x", X_Password="right", X_Cost="7")
@@ -252,13 +286,27 @@ class Answers(Case):
     def test_bytes_of_connections(self):
         login = Login()
         self.servers.append(login)
-        n = self.nginx("", stream="rl_rule login 1000/d; server { listen 127.0.0.1:%STREAM_PORT%; rl_limit login key=x; "
-                                  f"rl_settle login cost=$bytes_received; proxy_pass 127.0.0.1:{login.port}; }}")
+        n = self.nginx("", stream="rl_rule login 1000/d; server { listen 127.0.0.1:%STREAM_PORT%; rl_limit login key=x cost=100; "
+                                  f"rl_settle login cost=$bytes_received; proxy_pass 127.0.0.1:{login.port}; }}", workers=2)
+        n.may_complain = True
         asked = b"GET / HTTP/1.0\r\nX-Password: right\r\n\r\n"
         with socket.create_connection(("127.0.0.1", n.stream_port), PATIENCE) as s:
             s.sendall(asked)
             self.assertIn(b"200", s.recv(100))
         self.settled(n, "x", len(asked))
+        login.is_open.clear()
+        with socket.create_connection(("127.0.0.1", n.stream_port), PATIENCE) as s:
+            s.sendall(asked[:10])
+            eventually(lambda: used(n.segment, "login", "x") == [len(asked) + 100], "one that goes on")
+        self.settled(n, "x", len(asked) + 10)  # its client has gone
+        with socket.create_connection(("127.0.0.1", n.stream_port), PATIENCE) as s:
+            s.sendall(asked)
+            login.wait_asked(2)
+            old = n.worker_pids()
+            for pid in old:
+                os.kill(pid, signal.SIGKILL)
+            eventually(lambda: len(n.worker_pids()) == 2 and not set(old) & set(n.worker_pids()), "other workers")
+        self.assertEqual(used(n.segment, "login", "x"), [len(asked) + 10 + 100])
 
     def test_what_is_refused(self):
         self.refuses("rl_rule r 5/s; server { listen 127.0.0.1:%PORT%; rl_settle nosuch cost=1; }", "there is no rule or zone")
