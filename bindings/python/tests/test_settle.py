@@ -2,11 +2,17 @@
 """What a request has cost is said afterwards: by its result, in another process, by a stream that is cut off."""
 
 import asyncio
+import contextlib
+import json
 import os
 import signal
+import socket
+import subprocess
+import time
 
 import pytest
 import rl
+from serving import PATIENCE
 
 
 def test_settled(private):
@@ -186,6 +192,49 @@ def test_elsewhere(segment):
     assert tokens.peek("alice").used == 1200
     with pytest.raises(ValueError, match="charges"):
         segment.settle(charges[:-1], 1)
+
+
+@contextlib.contextmanager
+def scraped(name, tmp_path):
+    """A function that asks rld for the metrics of a segment."""
+    socket_path, config = tmp_path / "metrics", tmp_path / "rl.json"
+    config.write_text(json.dumps({"segment": {"name": name}}))
+    rld = subprocess.Popen(["build/rld", "--config", config, "--metrics-listen", f"unix:{socket_path}"])
+
+    def scrape():
+        with socket.socket(socket.AF_UNIX) as one:
+            one.connect(str(socket_path))
+            one.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            return b"".join(iter(lambda: one.recv(1 << 16), b"")).decode()
+
+    try:
+        until = time.monotonic() + PATIENCE
+        while not socket_path.exists():
+            assert rld.poll() is None and time.monotonic() < until
+            time.sleep(0.01)
+        yield scrape
+    finally:
+        rld.terminate()
+        rld.wait()
+
+
+def test_metrics(segment, tmp_path):
+    """Each number of a scrape, and what they make together."""
+    name = segment.info()["name"]
+    tokens = segment.rule("tokens", capacity=1000, window=3600)
+    for estimate, actual in ((300, 100), (200, 200), (100, 150), (50, None), (30, 0)):
+        spent = tokens.spend("alice", estimate)
+        assert actual is None or spent.settle(actual) == (estimate != actual)
+    now = segment.now_ns()
+    windows = segment.rule("gone", algorithm="fixed_window", capacity=1000, window=3600)
+    gone = windows.check("alice", 40, at_ns=now)
+    assert windows.check("alice", at_ns=now + 3600 * 10**9) and not gone.settle(0)
+    with scraped(name, tmp_path) as scrape:
+        told = scrape()
+    for rule, numbers in (("tokens", (630, 230, 50, 0)), ("gone", (40, 0, 0, 40))):
+        for what, number in zip(("charged", "given", "debt", "late"), numbers):
+            assert f'rl_settle_{what}_total{{segment="{name}",rule="{rule}"}} {number}\n' in told, (rule, what)
+    assert tokens.peek("alice").used == 630 - 230 + 50 + 50
 
 
 def test_killed(segment):
