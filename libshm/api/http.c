@@ -36,31 +36,52 @@ end(struct text *t)
 	return t->is_bad ? -EINVAL : (ssize_t)t->len;
 }
 
-/* As much of it as there is room for. */
-static void
-put_piece(struct text *t, const char *piece, size_t len)
-{
-	if (t->len < t->size)
-		memcpy(t->to + t->len, piece, len < t->size - t->len ? len : t->size - t->len);
-	t->len += len;
-}
-
 static void
 put_plain(struct text *t, const char *s)
 {
-	put_piece(t, s, strlen(s));
+	for (; *s; s++)
+		put(t, *s);
 }
 
+static unsigned
+count_digits(uint64_t n)
+{
+	unsigned count = 1;
+
+	for (uint64_t ten = 10; n >= ten && count < 20; ten *= 10)
+		count++;
+	return count;
+}
+
+/* By hundreds, the last first: a division is most of what a digit takes. */
+static void
+write_digits(char *end, uint64_t n)
+{
+	static const char pairs[] = "0001020304050607080910111213141516171819"
+				    "2021222324252627282930313233343536373839"
+				    "4041424344454647484950515253545556575859"
+				    "6061626364656667686970717273747576777879"
+				    "8081828384858687888990919293949596979899";
+
+	for (; n >= 100; n /= 100)
+		memcpy(end -= 2, &pairs[2 * (n % 100)], 2);
+	if (n >= 10)
+		memcpy(end - 2, &pairs[2 * n], 2);
+	else
+		end[-1] = (char)('0' + n);
+}
+
+/* As much of it as there is room for. */
 static void
 put_number(struct text *t, uint64_t n)
 {
-	char digits[20], *first = digits + sizeof digits;
+	unsigned count = count_digits(n);
+	char digits[20], *to = t->len + count <= t->size ? t->to + t->len : digits;
 
-	do {
-		*--first = (char)('0' + n % 10);
-		n /= 10;
-	} while (n > 0);
-	put_piece(t, first, (size_t)(digits + sizeof digits - first));
+	write_digits(to + count, n);
+	if (to == digits && t->len < t->size)
+		memcpy(t->to + t->len, digits, t->size - t->len);
+	t->len += count;
 }
 
 /* An Integer, RFC 9651 section 4.1.4. */
@@ -81,19 +102,11 @@ put_string(struct text *t, const char *s)
 		return;
 	}
 	put(t, '"');
-	while (*s) {
-		const char *from = s;
-
-		while (*s >= 0x20 && *s <= 0x7e && *s != '"' && *s != '\\')
-			s++;
-		put_piece(t, from, (size_t)(s - from));
-		if (*s == '"' || *s == '\\') {
+	for (; *s; s++) {
+		t->is_bad |= *s < 0x20 || *s > 0x7e;
+		if (*s == '"' || *s == '\\')
 			put(t, '\\');
-			put(t, *s++);
-		} else if (*s) { /* a byte above 0x7f is above 0x7e, or below 0x20 */
-			t->is_bad = true;
-			s++;
-		}
+		put(t, *s);
 	}
 	put(t, '"');
 }

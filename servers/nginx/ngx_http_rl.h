@@ -19,10 +19,12 @@
 
 struct ngx_http_rl_conf {
 	struct ngx_rl_set sets[NGX_RL_SETS];
-	ngx_uint_t headers;      /* 0: not said: NGX_HTTP_RL_HEADERS_IETF, of rl_limit alone */
-	ngx_uint_t error_status; /* 0: that of the set */
-	ngx_uint_t never_status; /* for a cost that is above the capacity */
-	ngx_flag_t problem;      /* a refusal has a body of problem+json */
+	ngx_uint_t headers; /* 0: not said: NGX_HTTP_RL_HEADERS_IETF, of rl_limit alone */
+	ngx_uint_t wants[NGX_RL_SETS]; /* the fields that tell of each set; 0: none */
+	int tells;                     /* an answer has fields, or a body of its own */
+	ngx_uint_t error_status;       /* 0: that of the set */
+	ngx_uint_t never_status;       /* for a cost that is above the capacity */
+	ngx_flag_t problem;            /* a refusal has a body of problem+json */
 };
 
 /*
@@ -42,9 +44,11 @@ ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_rl_log_handler(ngx_http_request_t *r);
 struct ngx_http_rl_state *ngx_http_rl_state(ngx_http_request_t *r);
 
-/* headers: add the fields for all that was decided. NGX_OK, or NGX_ERROR without memory. */
-ngx_uint_t ngx_http_rl_wants_headers(const struct ngx_http_rl_conf *conf,
-                                     enum ngx_rl_set_name name);
+/*
+ * headers: when a location is merged, find out which fields it wants; add those for all that was
+ * decided. NGX_OK, or NGX_ERROR without memory.
+ */
+void ngx_http_rl_settle_headers(struct ngx_http_rl_conf *conf);
 ngx_int_t ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
                                   struct ngx_http_rl_state *state);
 

@@ -38,15 +38,21 @@ ngx_http_rl_state(ngx_http_request_t *r)
 static struct ngx_http_rl_state *
 create_state(ngx_http_request_t *r)
 {
-	ngx_pool_cleanup_t *cleanup =
-		ngx_pool_cleanup_add(r->main->pool, sizeof(struct ngx_http_rl_state));
+	struct ngx_http_rl_state *state;
+	ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(r->main->pool, sizeof *state);
 
 	if (cleanup == NULL)
 		return NULL;
 	cleanup->handler = keep_state;
-	ngx_memzero(cleanup->data, sizeof(struct ngx_http_rl_state));
-	ngx_http_set_ctx(r->main, cleanup->data, ngx_http_rl_module);
-	return cleanup->data;
+	state = cleanup->data;
+	for (int i = 0; i < NGX_RL_SETS; i++) {
+		state->outcomes[i].status = NGX_RL_NONE;
+		state->outcomes[i].wait = NULL;
+	}
+	state->last = NULL;
+	state->has_headers = 0;
+	ngx_http_set_ctx(r->main, state, ngx_http_rl_module);
+	return state;
 }
 
 static void
@@ -100,7 +106,7 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 		.request = r,
 		.pool = r->main->pool,
 		.log = r->connection->log,
-		.wants_answers = ngx_http_rl_wants_headers(conf, name)};
+		.wants_answers = conf->wants[name]};
 	struct ngx_rl_outcome *outcome = &state->outcomes[name];
 	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
@@ -164,7 +170,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 			continue;
 		rc = ask_set(r, conf, (enum ngx_rl_set_name)name, state);
 		if (rc != NGX_DECLINED)
-			return rc == NGX_AGAIN ? rc : finish(r, conf, state, rc);
+			return rc == NGX_AGAIN || !conf->tells ? rc : finish(r, conf, state, rc);
 	}
-	return finish(r, conf, state, NGX_DECLINED);
+	return conf->tells ? finish(r, conf, state, NGX_DECLINED) : NGX_DECLINED;
 }

@@ -5,16 +5,26 @@
  */
 #include "ngx_http_rl.h"
 
-ngx_uint_t
-ngx_http_rl_wants_headers(const struct ngx_http_rl_conf *conf, enum ngx_rl_set_name name)
+static ngx_uint_t
+wanted(const struct ngx_http_rl_conf *conf, int name)
 {
 	ngx_uint_t headers = conf->headers;
 
-	if (conf->sets[name].dry_run)
-		return 0; /* nobody is to act on it */
+	if (conf->sets[name].limits == NULL || conf->sets[name].dry_run)
+		return 0; /* of a dry run, nobody is to act on it */
 	if (headers == 0 && name == NGX_RL_OWN)
 		headers = NGX_HTTP_RL_HEADERS_IETF;
 	return headers & ~(ngx_uint_t)NGX_HTTP_RL_HEADERS_OFF;
+}
+
+void
+ngx_http_rl_settle_headers(struct ngx_http_rl_conf *conf)
+{
+	conf->tells = conf->problem;
+	for (int i = 0; i < NGX_RL_SETS; i++) {
+		conf->wants[i] = wanted(conf, i);
+		conf->tells |= conf->wants[i] != 0;
+	}
 }
 
 /* Adds a field whose value stays as long as the request. */
@@ -48,14 +58,15 @@ add_copy(ngx_http_request_t *r, ngx_str_t name, const char *value)
 	return add(r, name, copy, len);
 }
 
-#define ITEM_SIZE (sizeof((struct ngx_rl_policy *)0)->text) /* of both fields, with ", " */
+#define ITEM_SIZE (sizeof((struct ngx_rl_policy *)0)->text)
+#define NUMBERS_SIZE 80 /* of r and t, and the NUL that rl_http.h writes */
 
-/* What the answers of all sets come to: an item of both fields for each. */
+/* What the answers of all sets come to: a policy and a limit for each. */
 struct fields {
 	size_t count;
 	enum rl_http_set set;
-	char *policies; /* room for an item of each answer */
-	size_t policies_len;
+	size_t policies_len; /* with ", " behind each */
+	const struct ngx_rl_policy *policies[NGX_RL_SETS * RL_ITEMS_MAX];
 	struct rl_http_limit limits[NGX_RL_SETS * RL_ITEMS_MAX];
 };
 
@@ -66,9 +77,9 @@ quota_of(const struct ngx_rl_answer *answer, const struct rl_limit *limit)
 	const struct rl_algorithm_info *info = rl_algorithm_info(limit->algorithm);
 
 	if (info == NULL || (info->flags & RL_IS_BUCKET) == 0)
-		return answer->result.limit;
-	return answer->capacity != 0 && answer->result.index == 0 ? answer->capacity
-	                                                          : limit->capacity;
+		return answer->result->limit;
+	return answer->capacity != 0 && answer->result->index == 0 ? answer->capacity
+	                                                           : limit->capacity;
 }
 
 /* The policy that an answer is of, as text; NULL: there is none. */
@@ -76,88 +87,90 @@ static const struct ngx_rl_policy *
 policy_of(const struct ngx_rl_answer *answer, enum rl_http_set set)
 {
 	struct ngx_rl_rule_now *now = &answer->rule->now;
-	const struct rl_limit *limit = &now->limits[answer->result.index];
-	struct ngx_rl_policy *kept = &now->policies[answer->result.index];
+	const struct rl_limit *limit = &now->limits[answer->result->index];
+	struct ngx_rl_policy *kept = &now->policies[answer->result->index];
 	struct rl_http_policy policy;
 	ssize_t len;
 
-	if (kept->len > 0 && kept->limit == answer->result.limit &&
-	    kept->window_ns == answer->result.window_ns && kept->capacity == answer->capacity &&
+	if (kept->len > 0 && kept->limit == answer->result->limit &&
+	    kept->window_ns == answer->result->window_ns && kept->capacity == answer->capacity &&
 	    kept->set == (int)set)
 		return kept;
 	policy = (struct rl_http_policy){
 		.name = (const char *)answer->rule->name.data,
 		.quota = quota_of(answer, limit),
-		.window_ns = answer->result.window_ns,
+		.window_ns = answer->result->window_ns,
 		.unit = limit->algorithm == RL_IN_FLIGHT ? "concurrent-requests" : NULL};
 	len = rl_http_ratelimit_policy(set, &policy, 1, kept->text, ITEM_SIZE);
 	kept->len = len > 0 && (size_t)len + 2 < ITEM_SIZE ? (size_t)len : 0;
-	kept->limit = answer->result.limit;
-	kept->window_ns = answer->result.window_ns;
+	kept->limit = answer->result->limit;
+	kept->window_ns = answer->result->window_ns;
 	kept->capacity = answer->capacity;
 	kept->set = (int)set;
 	return kept->len > 0 ? kept : NULL;
 }
 
 static void
-put_policy(struct fields *fields, const char *text, size_t len)
-{
-	ngx_memcpy(fields->policies + fields->policies_len, text, len);
-	fields->policies_len += len;
-}
-
-static void
 describe(const struct ngx_rl_answer *answer, struct fields *fields)
 {
+	const struct rl_result *result = answer->result;
 	const struct ngx_rl_policy *policy;
 
-	if (answer->result.verdict == RL_UNDECIDED || answer->result.reason == RL_BY_BAN ||
-	    answer->result.reason == RL_BY_EXEMPTION || answer->result.limit == 0 ||
-	    answer->result.index >= answer->rule->now.limit_count)
+	if (result->verdict == RL_UNDECIDED || result->reason == RL_BY_BAN ||
+	    result->reason == RL_BY_EXEMPTION || result->limit == 0 ||
+	    result->index >= answer->rule->now.limit_count)
 		return;
 	policy = policy_of(answer, fields->set);
 	if (policy == NULL)
 		return;
-	if (fields->count > 0)
-		put_policy(fields, ", ", 2);
-	put_policy(fields, policy->text, policy->len);
+	fields->policies[fields->count] = policy;
+	fields->policies_len += policy->len + 2;
 	fields->limits[fields->count++] = (struct rl_http_limit){
-		.name = (const char *)answer->rule->name.data, .result = &answer->result};
+		.name = (const char *)answer->rule->name.data, .result = result};
 }
 
-/* NGX_OK, or NGX_ERROR without memory. */
-static ngx_int_t
-describe_all(ngx_http_request_t *r, const struct ngx_http_rl_state *state, struct fields *fields)
+static void
+describe_all(const struct ngx_http_rl_state *state, struct fields *fields)
 {
-	size_t count = 0;
-
-	for (int i = 0; i < NGX_RL_SETS; i++)
-		count += state->outcomes[i].answer_count;
 	fields->count = fields->policies_len = 0;
-	if (count == 0)
-		return NGX_OK;
-	fields->policies = ngx_pnalloc(r->main->pool, count * ITEM_SIZE);
-	if (fields->policies == NULL)
-		return NGX_ERROR;
-	for (int i = 0; i < NGX_RL_SETS; i++)
-		for (ngx_uint_t j = 0; j < state->outcomes[i].answer_count; j++)
-			describe(&state->outcomes[i].answers[j], fields);
-	return NGX_OK;
+	for (int i = 0; i < NGX_RL_SETS; i++) {
+		const struct ngx_rl_outcome *outcome = &state->outcomes[i];
+
+		if (outcome->status == NGX_RL_NONE)
+			continue;
+		for (ngx_uint_t j = 0; j < outcome->answer_count; j++)
+			describe(&outcome->answers[j], fields);
+	}
 }
 
+static char *
+put_policies(const struct fields *fields, char *to)
+{
+	for (size_t i = 0; i < fields->count; i++) {
+		to = (char *)ngx_cpymem(to, fields->policies[i]->text, fields->policies[i]->len);
+		*to++ = ',';
+		*to++ = ' ';
+	}
+	return to;
+}
+
+/* A policy's text has the rule's name, as a limit's has: so much is enough for both. */
 static ngx_int_t
 add_ietf(ngx_http_request_t *r, const struct fields *fields)
 {
 	static const ngx_str_t policy_name = ngx_string("RateLimit-Policy"),
 			       limit_name = ngx_string("RateLimit");
-	size_t size = fields->count * ITEM_SIZE;
-	char *text = ngx_pnalloc(r->main->pool, size);
+	size_t size = fields->policies_len + fields->count * NUMBERS_SIZE;
+	char *policies = ngx_pnalloc(r->main->pool, fields->policies_len + size), *limits;
 	ssize_t len;
 
-	if (text == NULL || add(r, policy_name, fields->policies, fields->policies_len) != NGX_OK)
+	if (policies == NULL)
 		return NGX_ERROR;
-	len = rl_http_ratelimit(fields->set, fields->limits, fields->count, text, size);
-	return len > 0 && (size_t)len < size ? add(r, limit_name, text, (size_t)len) : NGX_OK;
+	limits = put_policies(fields, policies);
+	if (add(r, policy_name, policies, fields->policies_len - 2) != NGX_OK)
+		return NGX_ERROR;
+	len = rl_http_ratelimit(fields->set, fields->limits, fields->count, limits, size);
+	return len > 0 && (size_t)len < size ? add(r, limit_name, limits, (size_t)len) : NGX_OK;
 }
 
 /* A denial before what remains. */
@@ -214,13 +227,11 @@ add_fields(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
 {
 	struct fields fields;
 
-	if (ngx_http_rl_wants_headers(conf,
-	                              (enum ngx_rl_set_name)(state->last - state->outcomes)) != 0 &&
+	if (conf->wants[state->last - state->outcomes] != 0 &&
 	    add_retry_after(r, state->last) != NGX_OK)
 		return NGX_ERROR;
 	fields.set = (enum rl_http_set)(headers >> NGX_HTTP_RL_HEADERS_SET);
-	if (describe_all(r, state, &fields) != NGX_OK)
-		return NGX_ERROR;
+	describe_all(state, &fields);
 	if (fields.count == 0)
 		return NGX_OK;
 	if (headers & NGX_HTTP_RL_HEADERS_IETF && add_ietf(r, &fields) != NGX_OK)
@@ -240,6 +251,6 @@ ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *co
 
 	for (int i = 0; i < NGX_RL_SETS; i++)
 		if (state->outcomes[i].status != NGX_RL_NONE)
-			headers |= ngx_http_rl_wants_headers(conf, (enum ngx_rl_set_name)i);
+			headers |= conf->wants[i];
 	return headers == 0 ? NGX_OK : add_fields(r, conf, state, headers);
 }

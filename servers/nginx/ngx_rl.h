@@ -61,7 +61,7 @@ struct ngx_rl_rule {
 	struct rl_limit limits[RL_LIMITS_MAX];
 	unsigned limit_count;
 	unsigned has_use; /* of a zone: capacity or burst below come from a directive */
-	void *key;        /* of a zone: a complex value */
+	void *key;        /* of a zone: what compile() has made */
 	ngx_str_t key_text;
 	const char *file; /* where it was named first */
 	ngx_uint_t line;
@@ -98,6 +98,14 @@ struct ngx_rl_reports {
 	ngx_uint_t count;
 };
 
+struct ngx_rl_request;
+
+/* What compile() makes of a text: of one that is a variable alone no copy need be made. */
+struct ngx_rl_value {
+	ngx_int_t variable; /* its index; NGX_ERROR: it is more than that */
+	void *complex;      /* then a complex value */
+};
+
 /* One http{} or stream{} block. */
 struct ngx_rl_main {
 	struct ngx_rl_segment segment;
@@ -107,14 +115,15 @@ struct ngx_rl_main {
 	/* How this kind of block compiles a text with variables, and evaluates it for a request. */
 	void *(*compile)(ngx_conf_t *cf, ngx_str_t *text);
 	ngx_int_t (*evaluate)(void *request, void *value, ngx_str_t *text);
-	void *key;          /* a complex value: $rl_client */
+	/* $rl_client, the key where none is given. */
+	ngx_int_t (*client)(const struct ngx_rl_request *request, ngx_str_t *text);
 	int has_answers;    /* what some limit counts is known with the answer */
 	unsigned client_v6; /* leading bits of IPv6 that are a client; 0: not said */
 };
 
 /*
- * One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are complex values, or
- * NULL.
+ * One limit of a location: rl_limit, rl_limit_req or rl_limit_conn. Values are what compile() has
+ * made, or NULL.
  */
 struct ngx_rl_limit {
 	struct ngx_rl_rule *rule;
@@ -158,6 +167,7 @@ struct ngx_rl_set {
 	ngx_uint_t delay_log_level;
 	ngx_flag_t dry_run;
 	ngx_uint_t on_error;
+	int has_answers; /* some limit of it depends on the answer */
 };
 
 /* The sets of a location, in the order in which they are asked. */
@@ -183,9 +193,10 @@ enum ngx_rl_status {
 struct ngx_rl_answer {
 	struct ngx_rl_rule *rule;
 	uint32_t capacity; /* that the request brought along, or 0 */
-	struct rl_result result;
+	const struct rl_result *result;
 };
 
+/* Before a set is asked, `status` and `wait` are zero, and nothing else is set. */
 struct ngx_rl_outcome {
 	enum ngx_rl_status status;
 	int error;                /* of rl.h, or 0 */
@@ -193,7 +204,8 @@ struct ngx_rl_outcome {
 	struct rl_result result;  /* its */
 	ngx_msec_t delay;         /* to wait, in milliseconds */
 	ngx_uint_t answer_count;
-	struct ngx_rl_answer *answers; /* in the request's pool; NULL if not wanted */
+	struct ngx_rl_answer *answers; /* in the request's pool, or `answer`; NULL if not wanted */
+	struct ngx_rl_answer answer;   /* of a rule alone, whose result is that above */
 	struct ngx_rl_kept *kept;      /* likewise; NULL: nothing depends on the answer */
 	struct ngx_rl_wait *wait;      /* likewise; NULL: it has not waited for a share */
 };
@@ -230,7 +242,12 @@ char *ngx_rl_client_v6_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
 ngx_int_t ngx_rl_client_text(const struct ngx_rl_main *main, const ngx_connection_t *c,
                              ngx_pool_t *pool, ngx_str_t *text);
 
-/* parse: texts of directives. Each returns NGX_OK or NGX_ERROR. */
+/*
+ * parse: texts of directives. Each returns NGX_OK or NGX_ERROR.
+ *
+ * The name of a text that is one variable, $name or ${name}, and nothing else.
+ */
+ngx_int_t ngx_rl_parse_variable(const ngx_str_t *text, ngx_str_t *name);
 #define NGX_RL_COST_MAX UINT64_C(999999999999999999) /* 18 digits; what has more counts as this */
 ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number);
 /* "5/min", "10r/s": capacity and window. */
@@ -274,8 +291,17 @@ void ngx_rl_places_review(struct ngx_rl_main *main, const struct ngx_rl_rule *ru
 /* segment */
 /* In the master: open or create, define the rules. Reports an error, and goes on without. */
 ngx_int_t ngx_rl_start(ngx_cycle_t *cycle, struct ngx_rl_main *main);
-/* The handle to use now, or NULL: segment.error says why. */
-struct ngx_rl_handle *ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log);
+/* Is all in its place? The handle to use now, or NULL: segment.error says why. */
+struct ngx_rl_handle *ngx_rl_segment_look(struct ngx_rl_main *main, ngx_log_t *log);
+
+/* The same; it is looked after once a second. */
+static inline struct ngx_rl_handle *
+ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log)
+{
+	return ngx_time() == main->segment.looked ? main->segment.handle
+	                                          : ngx_rl_segment_look(main, log);
+}
+
 void ngx_rl_handle_release(struct ngx_rl_handle *handle);
 
 /* report */
@@ -301,23 +327,42 @@ int ngx_rl_report_is_other(struct ngx_rl_main *main, ngx_uint_t index, uint32_t 
 /*
  * decide: ask all limits of a set, hold what is in flight until the pool is destroyed. NGX_OK;
  * NGX_AGAIN: nothing is decided, and the set is to be asked again after the outcome's delay; or
- * NGX_ERROR. The outcome is all zero before, or as NGX_AGAIN has left it.
+ * NGX_ERROR. Of the outcome `status` and `wait` are zero before, or as NGX_AGAIN has left them.
  */
 ngx_int_t ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
                         struct ngx_rl_outcome *outcome);
 
-/*
- * wait: for a share of a cluster's limit. Flags of items that say whether one may wait. A denial:
- * NGX_DECLINED, it is one; NGX_AGAIN, NGX_ERROR as above.
- */
-unsigned ngx_rl_wait_flags(const struct ngx_rl_set *set, const struct ngx_rl_outcome *outcome);
+/* wait: for a share of a cluster's limit. */
+struct ngx_rl_wait {
+	ngx_msec_t end;
+	unsigned is_on : 1;
+	unsigned is_last : 1; /* it asks once more, and that is its answer */
+};
+
+#define NGX_RL_WAITERS_MAX 1000   /* of a worker; more are denied at once */
+extern ngx_uint_t ngx_rl_waiters; /* requests, or sessions */
+
+/* Flags of items that say whether one may wait. */
+static inline unsigned
+ngx_rl_wait_flags(const struct ngx_rl_set *set, const struct ngx_rl_outcome *outcome)
+{
+	int waits = outcome->wait == NULL ? ngx_rl_waiters < NGX_RL_WAITERS_MAX
+	                                  : !outcome->wait->is_last;
+
+	return waits && !set->dry_run ? RL_ITEM_WAITS : 0;
+}
+
+/* A denial: NGX_DECLINED, it is one; NGX_AGAIN, NGX_ERROR as above. */
 ngx_int_t ngx_rl_wait(ngx_pool_t *pool, const struct rl_result *result,
                       struct ngx_rl_outcome *outcome);
+/* Of an outcome that has waited. */
 void ngx_rl_wait_end(struct ngx_rl_outcome *outcome);
 
 /* answer: a charge is given back where the answer is not to count, or becomes what it has cost. */
 char *ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
 int ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit);
+/* Whether it is of any. */
+int ngx_rl_answer_has_any(const struct ngx_rl_set *set);
 /*
  * Those of `count` charges that depend on it; the segment is to stay open as long as the pool.
  * NGX_OK, or NGX_ERROR without memory.

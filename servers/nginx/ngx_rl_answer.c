@@ -59,6 +59,17 @@ ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *
 	       (set->settles != NULL && actual_of(set, limit) != NULL);
 }
 
+int
+ngx_rl_answer_has_any(const struct ngx_rl_set *set)
+{
+	struct ngx_rl_limit **limits = set->limits == NULL ? NULL : set->limits->elts;
+
+	for (ngx_uint_t i = 0; limits != NULL && i < set->limits->nelts; i++)
+		if (ngx_rl_answer_is_asked(set, limits[i]))
+			return 1;
+	return 0;
+}
+
 static size_t
 count_kept(const struct ngx_rl_set *set, struct ngx_rl_limit *const *limits,
            const struct rl_charges *charges, size_t count)
@@ -151,7 +162,7 @@ settle(struct ngx_rl_request *request, struct rl *rl, struct kept *kept, uint64_
 void
 ngx_rl_answer_settle(struct ngx_rl_request *request, struct ngx_rl_outcome *outcome)
 {
-	struct ngx_rl_kept *all = outcome->kept;
+	struct ngx_rl_kept *all = outcome->status == NGX_RL_NONE ? NULL : outcome->kept;
 
 	outcome->kept = NULL;
 	for (size_t i = 0; all != NULL && i < all->count; i++) {

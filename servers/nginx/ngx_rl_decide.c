@@ -22,12 +22,14 @@ struct ask {
 	struct ngx_rl_handle *handle;
 	size_t count;
 	unsigned flags; /* of each item, beside its own */
-	int error;      /* of a rule that was left out, or 0 */
+	int has_charges;
+	int error; /* of a rule that was left out, or 0 */
 	struct ngx_rl_rule *error_rule;
+	struct rl_result *results; /* of one: the outcome's */
 	struct ngx_rl_limit *limits[RL_ITEMS_MAX];
 	struct rl_item items[RL_ITEMS_MAX];
 	struct rl_charges charges[RL_ITEMS_MAX];
-	struct rl_result results[RL_ITEMS_MAX];
+	struct rl_result several[RL_ITEMS_MAX];
 };
 
 /* Units that a request holds. */
@@ -156,7 +158,8 @@ gather_key(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item *it
 	ngx_str_t key;
 	char *digest;
 
-	if (evaluate(ask, value != NULL ? value : ask->request->main->key, &key) != NGX_OK)
+	if ((value != NULL ? evaluate(ask, value, &key)
+	                   : ask->request->main->client(ask->request, &key)) != NGX_OK)
 		return NGX_ERROR;
 	item->key = key.data;
 	item->key_len = key.len;
@@ -179,8 +182,6 @@ gather_numbers(struct ask *ask, const struct ngx_rl_limit *limit, struct rl_item
 	uint64_t own = 0;
 	ngx_int_t rc;
 
-	if (limit->cost == NULL && limit->capacity == NULL)
-		return NGX_OK;
 	rc = evaluate_number(ask, limit, &cost, &item->cost);
 	if (rc == NGX_OK)
 		rc = evaluate_number(ask, limit, &capacity, &own);
@@ -197,8 +198,15 @@ static int
 needs_charges(const struct ask *ask, const struct ngx_rl_limit *limit)
 {
 	return (limit->rule->now.needs & RL_NEEDS_CHARGES) != 0 ||
-	       ngx_rl_answer_is_asked(ask->set, limit) ||
+	       (ask->set->has_answers && ngx_rl_answer_is_asked(ask->set, limit)) ||
 	       ask->set->on_error == NGX_RL_ON_ERROR_DENY;
+}
+
+static void
+want_charges(struct ask *ask, size_t item)
+{
+	ask->items[item].charges = &ask->charges[item];
+	ask->has_charges = 1;
 }
 
 static ngx_int_t
@@ -211,13 +219,12 @@ gather_limit(struct ask *ask, struct ngx_rl_limit *limit)
 	item->rule = limit->rule->id;
 	item->flags |= ask->flags;
 	if (needs_charges(ask, limit))
-		item->charges = &ask->charges[ask->count];
-	else
-		ask->charges[ask->count].count = 0;
+		want_charges(ask, ask->count);
 	rc = gather_key(ask, limit, item);
 	if (rc != NGX_OK)
 		return rc == NGX_DECLINED ? NGX_OK : NGX_ERROR;
-	rc = gather_numbers(ask, limit, item);
+	if (limit->cost != NULL || limit->capacity != NULL)
+		rc = gather_numbers(ask, limit, item);
 	if (rc == NGX_ERROR)
 		return NGX_ERROR;
 	if (rc == NGX_DECLINED) {
@@ -250,7 +257,7 @@ is_without_charges(struct ask *ask, size_t item)
 {
 	if (ask->results[item].error != RL_ECHARGES || ask->items[item].charges != NULL)
 		return 0;
-	ask->items[item].charges = &ask->charges[item];
+	want_charges(ask, item);
 	return 1;
 }
 
@@ -269,13 +276,14 @@ leave_out(struct ask *ask, size_t item)
 }
 
 static enum rl_verdict
-check(struct ask *ask, size_t *decided)
+check(struct ask *ask, struct rl_result *result, size_t *decided)
 {
 	struct rl *rl = ask->handle->rl;
 
 	*decided = 0;
+	ask->results = ask->count == 1 ? result : ask->several;
 	if (ask->count == 1)
-		return rl_check_item(rl, ask->items, ask->results);
+		return rl_check_item(rl, ask->items, result);
 	ask->results[0].error = -EINVAL; /* where there are too many limits, no result is set */
 	return rl_check_all(rl, ask->items, ask->count, ask->results, decided);
 }
@@ -288,10 +296,10 @@ is_denied_by_error(const struct ask *ask)
 
 /* RL_UNDECIDED: no rule is left that can be decided, or an error denies. */
 static enum rl_verdict
-ask_rules(struct ask *ask, size_t *decided)
+ask_rules(struct ask *ask, struct rl_result *result, size_t *decided)
 {
 	while (ask->count > 0 && !is_denied_by_error(ask)) {
-		enum rl_verdict verdict = check(ask, decided);
+		enum rl_verdict verdict = check(ask, result, decided);
 
 		if (verdict != RL_UNDECIDED)
 			return verdict;
@@ -325,28 +333,34 @@ static void
 give_back(struct ask *ask)
 {
 	for (size_t i = 0; i < ask->count; i++)
-		(void)rl_refund(ask->handle->rl, &ask->charges[i]);
-}
-
-/* Of limits that all allow, the one with the least remaining. */
-static size_t
-tightest(const struct ask *ask)
-{
-	size_t best = 0;
-
-	for (size_t i = 1; i < ask->count; i++)
-		if (ask->results[i].remaining < ask->results[best].remaining)
-			best = i;
-	return best;
-}
-
-static int
-has_charges(const struct ask *ask)
-{
-	for (size_t i = 0; i < ask->count; i++)
 		if (ask->items[i].charges != NULL)
-			return 1;
-	return 0;
+			(void)rl_refund(ask->handle->rl, &ask->charges[i]);
+}
+
+/* What all results come to. */
+struct sum {
+	uint64_t delay_ns; /* the longest */
+	int has_errors;
+	int is_shadow_denied; /* by any */
+	size_t tightest;      /* of limits that all allow, the one with the least remaining */
+};
+
+static struct sum
+sum_up(const struct ask *ask)
+{
+	const struct rl_result *first = &ask->results[0];
+	struct sum sum = {first->delay_ns, first->error, first->is_shadow_denied, 0};
+
+	for (size_t i = 1; i < ask->count; i++) {
+		const struct rl_result *result = &ask->results[i];
+
+		sum.delay_ns = ngx_max(sum.delay_ns, result->delay_ns);
+		sum.has_errors |= result->error;
+		sum.is_shadow_denied |= result->is_shadow_denied;
+		if (result->remaining < ask->results[sum.tightest].remaining)
+			sum.tightest = i;
+	}
+	return sum;
 }
 
 /* What is given back later: units in flight, and what the answer does not count. */
@@ -358,8 +372,11 @@ hold(struct ask *ask, struct ngx_rl_outcome *outcome)
 	struct held *held;
 	size_t count = 0;
 
-	for (size_t i = 0; i < ask->count; i++)
+	for (size_t i = 0; i < ask->count; i++) {
+		if (ask->items[i].charges == NULL)
+			ask->charges[i].count = 0;
 		count += rl_holds(&ask->charges[i], holds + count, RL_ITEMS_MAX - count);
+	}
 	if (ngx_rl_answer_keep(ask->request->pool, ask->handle->rl, ask->set, ask->limits,
 	                       ask->charges, ask->count, &outcome->kept) != NGX_OK) {
 		(void)rl_release(ask->handle->rl, holds, count);
@@ -381,36 +398,34 @@ hold(struct ask *ask, struct ngx_rl_outcome *outcome)
 	return NGX_OK;
 }
 
-static ngx_msec_t
-longest_delay(const struct ask *ask)
-{
-	uint64_t longest_ns = 0;
-
-	for (size_t i = 0; i < ask->count; i++)
-		longest_ns = ngx_max(longest_ns, ask->results[i].delay_ns);
-	return (ngx_msec_t)(longest_ns / RL_MILLISECOND);
-}
-
 /* NGX_OK; NGX_ERROR without memory. */
 static ngx_int_t
 keep_answers(struct ask *ask, struct ngx_rl_outcome *outcome)
 {
+	struct rl_result *kept = &outcome->result;
+
 	if (!ask->request->wants_answers || ask->count == 0)
 		return NGX_OK;
-	outcome->answers = ngx_palloc(ask->request->pool, ask->count * sizeof *outcome->answers);
-	if (outcome->answers == NULL)
-		return NGX_ERROR;
+	outcome->answers = &outcome->answer;
+	if (ask->count > 1) {
+		outcome->answers = ngx_palloc(
+			ask->request->pool, ask->count * (sizeof *outcome->answers + sizeof *kept));
+		if (outcome->answers == NULL)
+			return NGX_ERROR;
+		kept = (struct rl_result *)(outcome->answers + ask->count);
+		ngx_memcpy(kept, ask->results, ask->count * sizeof *kept);
+	}
 	outcome->answer_count = ask->count;
 	for (size_t i = 0; i < ask->count; i++)
-		outcome->answers[i] = (struct ngx_rl_answer){.rule = ask->limits[i]->rule,
-		                                             .capacity = ask->items[i].capacity,
-		                                             .result = ask->results[i]};
+		outcome->answers[i] = (struct ngx_rl_answer){ask->limits[i]->rule,
+		                                             ask->items[i].capacity, &kept[i]};
 	return NGX_OK;
 }
 
 static void
 undecided(struct ask *ask, struct ngx_rl_outcome *outcome)
 {
+	ngx_memzero(outcome, sizeof *outcome);
 	outcome->rule = ask->error_rule;
 	outcome->error = ask->error;
 	if (ask->error == 0)
@@ -421,58 +436,60 @@ undecided(struct ask *ask, struct ngx_rl_outcome *outcome)
 		outcome->status = ask->set->dry_run ? NGX_RL_REJECTED_DRY_RUN : NGX_RL_REJECTED;
 }
 
-static int
-is_shadow_denied(const struct ask *ask)
+static void
+allowed(const struct ask *ask, const struct sum *sum, struct ngx_rl_outcome *outcome)
 {
-	for (size_t i = 0; i < ask->count; i++)
-		if (ask->results[i].is_shadow_denied)
-			return 1;
-	return 0;
+	outcome->status = NGX_RL_PASSED;
+	if (sum->delay_ns >= RL_MILLISECOND)
+		outcome->status = ask->set->dry_run ? NGX_RL_DELAYED_DRY_RUN : NGX_RL_DELAYED;
+	else if (sum->is_shadow_denied)
+		outcome->status = NGX_RL_REJECTED_DRY_RUN;
+	if (outcome->status == NGX_RL_DELAYED)
+		outcome->delay = (ngx_msec_t)(sum->delay_ns / RL_MILLISECOND);
 }
 
 static void
-allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
+begin_outcome(const struct ask *ask, size_t decided, struct ngx_rl_outcome *outcome)
 {
-	outcome->delay = longest_delay(ask);
-	outcome->status = NGX_RL_PASSED;
-	if (outcome->delay > 0)
-		outcome->status = ask->set->dry_run ? NGX_RL_DELAYED_DRY_RUN : NGX_RL_DELAYED;
-	else if (is_shadow_denied(ask))
-		outcome->status = NGX_RL_REJECTED_DRY_RUN;
-	if (ask->set->dry_run)
-		outcome->delay = 0;
+	outcome->rule = ask->limits[decided]->rule;
+	if (ask->count > 1)
+		outcome->result = ask->results[decided];
+	outcome->error = 0;
+	outcome->delay = 0;
+	outcome->answer_count = 0;
+	outcome->kept = NULL;
 }
 
 static ngx_int_t
-conclude_allowed(struct ask *ask, struct ngx_rl_outcome *outcome)
+conclude_allowed(struct ask *ask, const struct sum *sum, struct ngx_rl_outcome *outcome)
 {
-	if (is_denied_by_error(
-		    ask)) { /* of a rule that was removed, which let the request through */
-		give_back(ask);
-		undecided(ask, outcome);
-		return NGX_OK;
-	}
-	allowed(ask, outcome);
-	return has_charges(ask) ? hold(ask, outcome) : NGX_OK;
+	begin_outcome(ask, sum->tightest, outcome);
+	outcome->error = ask->error; /* a denial is another rule's */
+	allowed(ask, sum, outcome);
+	return ask->has_charges ? hold(ask, outcome) : NGX_OK;
 }
 
 static ngx_int_t
 conclude(struct ask *ask, enum rl_verdict verdict, size_t decided, struct ngx_rl_outcome *outcome)
 {
+	struct sum sum;
+
 	if (verdict == RL_UNDECIDED) {
 		undecided(ask, outcome);
 		return NGX_OK;
 	}
-	notice_errors(ask);
-	if (verdict == RL_ALLOWED)
-		decided = tightest(ask);
-	outcome->rule = ask->limits[decided]->rule;
-	outcome->result = ask->results[decided];
-	outcome->error = verdict == RL_ALLOWED ? ask->error : 0; /* a denial is another rule's */
-	if (verdict != RL_ALLOWED)
+	sum = sum_up(ask);
+	if (sum.has_errors)
+		notice_errors(ask);
+	if (verdict != RL_ALLOWED) {
+		begin_outcome(ask, decided, outcome);
 		outcome->status = ask->set->dry_run ? NGX_RL_REJECTED_DRY_RUN : NGX_RL_REJECTED;
-	else if (conclude_allowed(ask, outcome) != NGX_OK)
+	} else if (is_denied_by_error(ask)) { /* of a rule that was removed: it let it through */
+		give_back(ask);
+		undecided(ask, outcome);
+	} else if (conclude_allowed(ask, &sum, outcome) != NGX_OK) {
 		return NGX_ERROR;
+	}
 	return keep_answers(ask, outcome);
 }
 
@@ -489,16 +506,17 @@ ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
 	ask.set = set;
 	ask.flags = ngx_rl_wait_flags(set, outcome);
 	ask.count = 0;
+	ask.has_charges = 0;
 	ask.error = 0;
 	ask.error_rule = NULL;
 	ask.handle = ngx_rl_segment_use(request->main, request->log);
 	if (gather(&ask) != NGX_OK)
 		return NGX_ERROR;
-	verdict = ask_rules(&ask, &decided);
-	rc = verdict == RL_DENIED ? ngx_rl_wait(request->pool, &ask.results[decided], outcome)
-	                          : NGX_DECLINED;
-	if (rc != NGX_DECLINED)
+	verdict = ask_rules(&ask, &outcome->result, &decided);
+	if (verdict == RL_DENIED &&
+	    (rc = ngx_rl_wait(request->pool, &ask.results[decided], outcome)) != NGX_DECLINED)
 		return rc;
-	ngx_rl_wait_end(outcome);
+	if (outcome->wait != NULL)
+		ngx_rl_wait_end(outcome);
 	return conclude(&ask, verdict, decided, outcome);
 }

@@ -34,6 +34,7 @@ ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uin
 		set->limits = outer->limits;
 	if (set->settles == NULL)
 		set->settles = outer->settles;
+	set->has_answers = ngx_rl_answer_has_any(set);
 	ngx_conf_merge_uint_value(set->status, outer->status, status);
 	ngx_conf_merge_uint_value(set->log_level, outer->log_level, NGX_LOG_ERR);
 	ngx_conf_merge_value(set->dry_run, outer->dry_run, 0);

@@ -2,11 +2,30 @@
 /* The texts of directives, as nginx has them. What they say is read by bindings/common. */
 #include "ngx_rl.h"
 
+#include <ctype.h>
+
 ngx_int_t
 ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *number)
 {
 	return rlb_word_number((const char *)text->data, text->len, 0, most, number) < 0 ? NGX_ERROR
 	                                                                                 : NGX_OK;
+}
+
+ngx_int_t
+ngx_rl_parse_variable(const ngx_str_t *text, ngx_str_t *name)
+{
+	int has_braces = text->len > 3 && text->data[1] == '{' && text->data[text->len - 1] == '}';
+
+	if (text->len < 2 || text->data[0] != '$')
+		return NGX_ERROR;
+	name->data = text->data + (has_braces ? 2 : 1);
+	name->len = text->len - (has_braces ? 3 : 1);
+	if (name->data[0] >= '1' && name->data[0] <= '9') /* of a regular expression */
+		return NGX_ERROR;
+	for (size_t i = 0; i < name->len; i++)
+		if (!isalnum(name->data[i]) && name->data[i] != '_')
+			return NGX_ERROR;
+	return NGX_OK;
 }
 
 int

@@ -144,16 +144,11 @@ complete_ring(struct ngx_rl_segment *segment)
 ngx_int_t
 ngx_rl_rules_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
-	ngx_str_t key = ngx_string("$rl_client");
-
 	complete_ring(&main->segment);
 	for (ngx_uint_t i = 0; i < main->rules.nelts; i++)
 		if (check(cf, main, rules_of(main)[i]) != NGX_OK)
 			return NGX_ERROR;
 	if (ngx_rl_places_check(cf, main) != NGX_OK)
-		return NGX_ERROR;
-	main->key = main->compile(cf, &key);
-	if (main->key == NULL)
 		return NGX_ERROR;
 	return complete_segment(cf, main);
 }

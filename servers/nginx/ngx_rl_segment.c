@@ -5,7 +5,7 @@
  *	master   ngx_rl_start()        opens or creates, defines the rules; an error is logged, and
  *	                               nginx goes on
  *	   fork: workers inherit the handle, and need no permission
- *	worker   ngx_rl_segment_use()  each second, when a request comes: is the file still in its
+ *	worker   ngx_rl_segment_look() each second, when a request comes: is the file still in its
  *	         place?
  *	                               if not, or if there is no handle: open, define the rules
  *
@@ -117,14 +117,11 @@ renew(struct ngx_rl_main *main, ngx_log_t *log)
 		              &segment->name);
 }
 
-/* If this second has seen no look yet: is all in its place? */
 struct ngx_rl_handle *
-ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log)
+ngx_rl_segment_look(struct ngx_rl_main *main, ngx_log_t *log)
 {
 	struct ngx_rl_segment *segment = &main->segment;
 
-	if (ngx_time() == segment->looked)
-		return segment->handle;
 	segment->looked = ngx_time();
 	if (segment->handle == NULL || !is_in_place(segment))
 		renew(main, log);

@@ -5,22 +5,14 @@
  */
 #include "ngx_rl.h"
 
-#define WAITERS_MAX 1000 /* of a worker's requests, or sessions; more are denied at once */
-
-struct ngx_rl_wait {
-	ngx_msec_t end;
-	unsigned is_on : 1;
-	unsigned is_last : 1; /* it asks once more, and that is its answer */
-};
-
-static ngx_uint_t waiters;
+ngx_uint_t ngx_rl_waiters;
 
 static void
 leave(void *data)
 {
 	struct ngx_rl_wait *wait = data;
 
-	waiters -= wait->is_on;
+	ngx_rl_waiters -= wait->is_on;
 	wait->is_on = 0;
 }
 
@@ -36,17 +28,9 @@ enter(ngx_pool_t *pool, const struct rl_result *result)
 	wait->end = ngx_current_msec + (ngx_msec_t)(result->delay_ns / RL_MILLISECOND);
 	wait->is_on = 1;
 	wait->is_last = 0;
-	waiters++;
+	ngx_rl_waiters++;
 	cleanup->handler = leave;
 	return wait;
-}
-
-unsigned
-ngx_rl_wait_flags(const struct ngx_rl_set *set, const struct ngx_rl_outcome *outcome)
-{
-	int waits = outcome->wait != NULL ? !outcome->wait->is_last : waiters < WAITERS_MAX;
-
-	return waits && !set->dry_run ? RL_ITEM_WAITS : 0;
 }
 
 ngx_int_t
@@ -67,8 +51,6 @@ ngx_rl_wait(ngx_pool_t *pool, const struct rl_result *result, struct ngx_rl_outc
 void
 ngx_rl_wait_end(struct ngx_rl_outcome *outcome)
 {
-	if (outcome->wait == NULL)
-		return;
 	leave(outcome->wait);
 	outcome->delay = 0;
 }

@@ -3,7 +3,7 @@
 #include "ngx_stream_rl.h"
 
 static void *
-compile(ngx_conf_t *cf, ngx_str_t *text)
+compile_complex(ngx_conf_t *cf, ngx_str_t *text)
 {
 	ngx_stream_complex_value_t *value = ngx_pcalloc(cf->pool, sizeof *value);
 	ngx_stream_compile_complex_value_t ccv = {.cf = cf, .value = text, .complex_value = value};
@@ -11,10 +11,43 @@ compile(ngx_conf_t *cf, ngx_str_t *text)
 	return value != NULL && ngx_stream_compile_complex_value(&ccv) == NGX_OK ? value : NULL;
 }
 
+static void *
+compile(ngx_conf_t *cf, ngx_str_t *text)
+{
+	struct ngx_rl_value *value = ngx_palloc(cf->pool, sizeof *value);
+	ngx_str_t name;
+
+	if (value == NULL)
+		return NULL;
+	*value = (struct ngx_rl_value){.variable = NGX_ERROR};
+	if (ngx_rl_parse_variable(text, &name) == NGX_OK)
+		value->variable = ngx_stream_get_variable_index(cf, &name);
+	else
+		value->complex = compile_complex(cf, text);
+	return value->variable != NGX_ERROR || value->complex != NULL ? value : NULL;
+}
+
 static ngx_int_t
 evaluate(void *session, void *value, ngx_str_t *text)
 {
-	return ngx_stream_complex_value(session, value, text);
+	struct ngx_rl_value *of = value;
+	ngx_stream_variable_value_t *variable;
+
+	if (of->variable == NGX_ERROR)
+		return ngx_stream_complex_value(session, of->complex, text);
+	variable = ngx_stream_get_flushed_variable(session, (ngx_uint_t)of->variable);
+	*text = (ngx_str_t)ngx_null_string;
+	if (variable != NULL && !variable->not_found)
+		*text = (ngx_str_t){variable->len, variable->data};
+	return NGX_OK;
+}
+
+static ngx_int_t
+client(const struct ngx_rl_request *request, ngx_str_t *text)
+{
+	const ngx_stream_session_t *s = request->request;
+
+	return ngx_rl_client_text(request->main, s->connection, request->pool, text);
 }
 
 static void *
@@ -26,6 +59,7 @@ create_main(ngx_conf_t *cf)
 		return NULL;
 	main->compile = compile;
 	main->evaluate = evaluate;
+	main->client = client;
 	return main;
 }
 

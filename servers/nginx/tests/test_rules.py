@@ -65,6 +65,25 @@ class Rules(Case):
         self.assertEqual(n.statuses("/a", 3), [200, 200, 429])
         self.assertEqual(used(n.segment, "r", "127.0.0.1"), [2])
 
+    def test_a_key_is_the_same_however_it_is_written(self):
+        n = self.nginx("rl_rule r 1/h;" + server("location = /a { rl_limit r key=$arg_k; }", "location = /b { rl_limit r key=${arg_k}; }",
+                                                 "location ~ ^/(c)$ { rl_limit r key=$1; }", "location = /index.html { rl_limit r key=x$arg_k; }"))
+        self.assertEqual([n.get(path).status for path in ("/a?k=1", "/b?k=1", "/b?k=2", "/a?k=2", "/index.html?k=1", "/a?k=x1", "/c", "/a?k=c")],
+                         [200, 429, 200, 429, 200, 429, 200, 429])
+        self.assertEqual([n.get(path).status for path in ("/a", "/a", "/b?k=", "/b?k=")], [200] * 4)
+        n = self.nginx("rl_rule r 1/h;" + server("location = /a { rl_limit r; }", "location = /b { rl_limit r key=$rl_client; }"))
+        self.assertEqual([n.get(path).status for path in ("/a", "/b")], [200, 429])
+
+    def test_what_a_map_leaves_empty_is_not_limited(self):
+        """As limit_req has it, which stands beside."""
+        n = self.nginx("map $http_x_who $who { default ''; ~. $http_x_who; } rl_rule r 1/h; rl_limit_req_zone $who zone=z:1m rate=1r/m;"
+                       "limit_req_zone $who zone=n:1m rate=1r/m;" +
+                       server("location = /a { rl_limit r key=$who; }", "location = /b { rl_limit_req zone=z; }", "location = /c { limit_req zone=n; }"))
+        for path, refused in (("/a", 429), ("/b", 503), ("/c", 503)):
+            self.assertEqual([n.get(path, X_Who=who).status for who in ("", "", "x", "x", "")], [200, 200, 200, refused, 200], path)
+            self.assertEqual(n.statuses(path, 2), [200] * 2)
+        self.assertEqual({e["key"] for e in rlctl(n.segment, "list", json_out=True)["keys"]}, {"x"})
+
     def test_a_zone_is_a_rule_with_its_key(self):
         n = self.nginx("rl_limit_req_zone $arg_k zone=r:1m rate=1r/h;" + server("location / { rl_limit r; }"))
         self.assertEqual(n.statuses("/a?k=x", 2) + n.statuses("/a", 2), [200, 429, 200, 200])
