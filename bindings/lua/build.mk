@@ -9,7 +9,7 @@ LUA_CHECK := lua5.1 lua5.2 lua5.3 lua5.4 luajit2,luajit libluajit2-5.1-dev,liblu
              dovecot-core dovecot-auth-lua python3 curl
 LUA_TOOLS := $(LUA_VERSIONS:%=build/lua/installed/%/rl.so) $(LUA_VERSIONS:%=build/lua/asan/%/rl.so) build/lua/sizes build/rlctl build/rld
 LUA_TESTS := 'bindings/common/tests/origin.sh lua $(LUA_VERSIONS:%=build/lua/%/rl.so)' bindings/lua/tests/test_api.py bindings/lua/tests/asan.sh bindings/lua/tests/test_dovecot.py \
-             bindings/lua/tests/test_nginx.py bindings/lua/tests/test_haproxy.py bindings/lua/tests/readme.py
+             bindings/lua/tests/test_nginx.py bindings/lua/tests/test_haproxy.py bindings/lua/tests/test_wait.py bindings/lua/tests/readme.py
 # The calls of Lua are those of the program that loads the module.
 LUA_FLAGS = -std=c11 -D_GNU_SOURCE -DRL_VERSION='"$(VERSION)"' -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow \
             -Wstrict-prototypes -Werror -Iinclude -Ibindings/common $(shell pkg-config --cflags lua$(1) 2>/dev/null)

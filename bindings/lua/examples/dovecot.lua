@@ -42,8 +42,8 @@ end
 -- Both limits allow, or nothing is spent.
 function auth_passdb_lookup(req)
 	local verdict, why = segment:check_all {
-		{rule = by_address, key = key_or_none(req.remote_ip)},
-		{rule = by_user, key = key_or_none(req.user):lower()},
+		{rule = by_address, key = key_or_none(req.remote_ip), sleeps = true},
+		{rule = by_user, key = key_or_none(req.user):lower(), sleeps = true},
 	}
 	if verdict == "denied" or verdict == "never" then
 		return dovecot.auth.PASSDB_RESULT_INTERNAL_FAILURE, "too many attempts"

@@ -91,9 +91,10 @@ is_true(lua_State *L, int at, const char *name)
 static void
 refuse_unknown(lua_State *L, int at)
 {
-	static const char *const known[] = {
-		"rule",   "key",  "cost",   "capacity", "burst",       "undelayed", "charges",
-		"now_ns", "keep", "limits", "peek",     "max_wait_ns", "max_wait",  NULL};
+	static const char *const known[] = {"rule",     "key",       "cost",    "capacity",
+	                                    "burst",    "undelayed", "charges", "now_ns",
+	                                    "keep",     "limits",    "peek",    "max_wait_ns",
+	                                    "max_wait", "waits",     "sleeps",  NULL};
 
 	for (lua_pushnil(L); lua_next(L, at); lua_pop(L, 1)) {
 		lua_pushvalue(L, -2);
@@ -116,7 +117,9 @@ read_item(lua_State *L, int at, struct rl_item *item)
 	item->burst = (uint32_t)field_number(L, at, "burst", UINT32_MAX, 0);
 	item->undelayed = (uint32_t)field_number(L, at, "undelayed", UINT32_MAX, 0);
 	item->flags = (has_field(L, at, "burst") ? RL_ITEM_BURST : 0) |
-	              (has_field(L, at, "undelayed") ? RL_ITEM_UNDELAYED : 0);
+	              (has_field(L, at, "undelayed") ? RL_ITEM_UNDELAYED : 0) |
+	              (is_true(L, at, "waits") ? RL_ITEM_WAITS : 0) |
+	              (is_true(L, at, "sleeps") ? RL_ITEM_SLEEPS : 0);
 	if (is_true(L, at, "peek"))
 		item->cost = 0;
 }

@@ -13,6 +13,7 @@
 --	http-response lua.rl_answered
 local rl = require "rl"
 local statuses = require "rl.statuses"
+local wait = require "rl.wait"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
 local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, problem = false, status = 429,
@@ -159,15 +160,21 @@ local function key_of(txn, text)
 	return tostring(key)
 end
 
+local function sleep(seconds)
+	core.msleep(math.ceil(seconds * 1000))
+end
+
 -- The answer to a request; nothing is known of an undecided one but that.
 local function decide(txn, rule_name, key_text)
 	local key, text = key_of(txn, key_text)
 	if not key then
 		return {verdict = "undecided", message = text}
 	end
-	local result = rule_of(rule_name):decide(key, {keep = is_counted[rule_name] ~= nil})
+	local result = wait(function(waits)
+		return rule_of(rule_name):decide(key, {keep = is_counted[rule_name] ~= nil, waits = waits})
+	end, sleep)
 	if result.delay_ns and result.delay_ns > 0 then
-		core.msleep(math.ceil(result.delay * 1000))
+		sleep(result.delay)
 	end
 	return result
 end

@@ -11,6 +11,7 @@
 --	log_by_lua_block { require("rl.nginx").logged() }
 local rl = require "rl"
 local statuses = require "rl.statuses"
+local wait = require "rl.wait"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
 local M = {}
@@ -42,7 +43,9 @@ function M.limit(rule, options)
 	options = options or {}
 	local key = options.key or rl.client(ngx.var.remote_addr, nil, {trusted = {}, prefix_v6 = options.client_v6 or 64})
 	local is_kept = options.count_status ~= nil or options.actual ~= nil
-	local answer = rule:decide(key ~= "" and key or NO_KEY, {cost = options.cost, keep = is_kept})
+	local answer = wait(function(waits)
+		return rule:decide(key ~= "" and key or NO_KEY, {cost = options.cost, keep = is_kept, waits = waits})
+	end, ngx.sleep)
 	if answer.verdict == "undecided" then
 		return undecided(rule, answer.message, options.on_error)
 	end
