@@ -8,7 +8,7 @@ const { execFileSync, fork } = require('node:child_process')
 const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
-const { segmentName, get, rlctl } = require('../support.js')
+const { segmentName, get, storm, rlctl } = require('../support.js')
 
 const page = fs.readFileSync(path.join(process.env.RL_TEST_TOP, 'bindings/node/README.md'), 'utf8')
 const blocks = new Map([...page.matchAll(/^```js\n\/\/ (\S+)\n([^]*?)^```$/gm)].map(([, name, code]) => [name, code]))
@@ -25,7 +25,7 @@ function program (name, segment) {
 const run = (file) => execFileSync(process.execPath, [file], { encoding: 'utf8' })
 
 test('all programs of the page are tried here', () => {
-  assert.deepEqual([...blocks.keys()], ['five.js', 'server.js', 'flexible.js', 'fastify.js', 'middleware.js'])
+  assert.deepEqual([...blocks.keys()], ['five.js', 'server.js', 'flexible.js', 'fastify.js', 'middleware.js', 'failed.js'])
   assert.equal(page.match(/^```js$/gm).length, blocks.size)
 })
 
@@ -79,6 +79,11 @@ test('servers: express-rate-limit, fastify, middleware', async () => {
     const { status, headers, body } = await get(port)
     assert.deepEqual([status, headers['ratelimit-policy']], [200, '"api";q=20;w=1'])
     assert.match(body, /^39 left$/)
+  })
+  await serve('failed.js', async (port) => {
+    assert.deepEqual([...await storm(port, 100, 4, '/login?password=right')], [[200, 100]])
+    const guesses = await storm(port, 50, 50, '/login?password=guess')
+    assert.deepEqual([guesses.get(401), guesses.get(429)], [5, 45])
   })
 })
 
