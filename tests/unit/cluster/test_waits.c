@@ -218,7 +218,7 @@ test_a_worker_sleeps(void **state)
 	}
 }
 
-/* By a clock that stands still or goes back it ends by what was slept; by one that leaps, at once. */
+/* By a clock that stands or goes back it ends by what was slept; by one that leaps, at once. */
 static void
 test_a_sleep_ends_by_any_clock(void **state)
 {
