@@ -6,6 +6,7 @@
 #include "rule/denials.h"
 #include "rule/history.h"
 #include "segment/stats.h"
+#include "shared/lesser.h"
 
 _Static_assert(RL_HISTORY_MINUTES == RL_MINUTES && RL_HISTORY_QUARTERS == RL_QUARTERS, "as kept");
 
@@ -18,19 +19,13 @@ difference(uint64_t later, uint64_t earlier)
 	return d > RL_HISTORY_COUNT_MASK / 2 ? 0 : d;
 }
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* They are noted on their own: never more than what was denied. */
 static void
 tell_causes(uint64_t later, uint64_t earlier, struct rl_history_span *span)
 {
-	span->banned = least((uint32_t)(later - earlier), span->denied);
-	span->full =
-		least((uint32_t)((later >> 32) - (earlier >> 32)), span->denied - span->banned);
+	span->banned = rl_lesser_u64((uint32_t)(later - earlier), span->denied);
+	span->full = rl_lesser_u64((uint32_t)((later >> 32) - (earlier >> 32)),
+	                           span->denied - span->banned);
 }
 
 /* Newest first: the note of a span, or else that of the next one, for nothing was decided in it. */

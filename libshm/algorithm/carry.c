@@ -19,9 +19,7 @@ log_of(const struct rl_limiter *l, const struct rl_view *v)
 static uint32_t
 older_units(const struct rl_limiter *l, const struct rl_log *log)
 {
-	uint32_t older = log->units - log->pending, most = rl_log_capacity(l->ring_entries);
-
-	return older < most ? older : most;
+	return rl_lesser(log->units - log->pending, rl_log_capacity(l->ring_entries));
 }
 
 static struct rl_in_flight

@@ -69,12 +69,6 @@ rl_overflow_is_open(const struct rl_limiter *overflow, struct rl_u128 count, uin
 	return p.cur > 0 && p.epoch >= rl_window_epoch(&overflow->window, now_ns);
 }
 
-static uint32_t
-larger(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 static struct rl_u128
 fold_parts(const struct rl_limiter *overflow, struct rl_overflow_parts slot, struct rl_u128 count)
 {
@@ -82,8 +76,8 @@ fold_parts(const struct rl_limiter *overflow, struct rl_overflow_parts slot, str
 
 	advance(overflow, slot.epoch, &p);
 	advance(overflow, p.epoch, &slot);
-	p.cur = larger(p.cur, slot.cur);
-	p.sum = larger(p.sum, slot.sum);
+	p.cur = rl_larger(p.cur, slot.cur);
+	p.sum = rl_larger(p.sum, slot.sum);
 	return rl_overflow_count_of(&p);
 }
 

@@ -40,18 +40,6 @@ rl_overflow_count_of(const struct rl_overflow_parts *p)
 	return rl_state_pack((struct rl_state){.epoch = p->epoch, .cur = p->cur, .sum = p->sum}, 0);
 }
 
-static uint32_t
-larger(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint32_t
-lesser(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* A field's lane. */
 static uint32_t
 lane_of(uint64_t field, unsigned mode, unsigned lane)
@@ -116,8 +104,8 @@ rl_overflow_unpack(const struct rl_limiter *overflow, struct rl_u128 word, uint8
 	if (epoch_of(word) > newest)
 		return false;
 	p.epoch = newest - (newest - epoch_of(word)) % epochs;
-	p.cur = lesser(lane_of(cur, mode, one), lane_of(cur, mode, other));
-	p.sum = lesser(lane_of(word.lo, mode, one), lane_of(word.lo, mode, other));
+	p.cur = rl_lesser(lane_of(cur, mode, one), lane_of(cur, mode, other));
+	p.sum = rl_lesser(lane_of(word.lo, mode, one), lane_of(word.lo, mode, other));
 	*count = rl_overflow_count_of(&p);
 	return true;
 }
@@ -140,8 +128,8 @@ widen(struct lanes *l, uint32_t most)
 {
 	for (; l->mode < MODES - 1 && most >> modes[l->mode].bits > 0; l->mode++)
 		for (unsigned i = 0; i < modes[l->mode + 1].count; i++) {
-			l->cur[i] = larger(l->cur[2 * i], l->cur[2 * i + 1]);
-			l->sum[i] = larger(l->sum[2 * i], l->sum[2 * i + 1]);
+			l->cur[i] = rl_larger(l->cur[2 * i], l->cur[2 * i + 1]);
+			l->sum[i] = rl_larger(l->sum[2 * i], l->sum[2 * i + 1]);
 		}
 }
 
@@ -152,7 +140,7 @@ narrow(struct lanes *l)
 	uint32_t most = 0;
 
 	for (unsigned i = 0; i < modes[l->mode].count; i++)
-		most = larger(most, l->sum[i]);
+		most = rl_larger(most, l->sum[i]);
 	for (; l->mode > 0 && most >> modes[l->mode - 1].bits == 0; l->mode--)
 		for (unsigned i = modes[l->mode].count; i-- > 0;)
 			l->sum[2 * i] = l->sum[2 * i + 1] = l->sum[i];
@@ -202,12 +190,12 @@ pack_lanes(const struct rl_limiter *overflow, struct rl_u128 word, const struct 
 		if (p.epoch > epoch)
 			turn(&l, p.epoch == epoch + 1 && overflow->window.count > 0);
 	}
-	widen(&l, larger(p.cur, p.sum));
+	widen(&l, rl_larger(p.cur, p.sum));
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned own = own_lane(l.mode, lanes, i);
 
-		l.cur[own] = larger(l.cur[own], p.cur);
-		l.sum[own] = larger(l.sum[own], p.sum);
+		l.cur[own] = rl_larger(l.cur[own], p.cur);
+		l.sum[own] = rl_larger(l.sum[own], p.sum);
 	}
 	return word_of(&l, p.epoch);
 }

@@ -34,12 +34,7 @@
 
 #include "rl.h"
 #include "shared/layout.h"
-
-static inline uint32_t
-rl_lesser(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
+#include "shared/lesser.h"
 
 /* A rule's shape as the arithmetic wants it. */
 struct rl_window {

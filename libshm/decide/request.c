@@ -172,12 +172,6 @@ apply_wishes(const struct rl_item *item, const struct rl_booking *booking, struc
 	return error;
 }
 
-static uint64_t
-at_most(uint64_t cost, uint64_t most)
-{
-	return cost < most ? cost : most;
-}
-
 /* What the request costs by this limit. */
 static void
 apply_cost(const struct rl_item *item, struct rl_part *p)
@@ -185,9 +179,9 @@ apply_cost(const struct rl_item *item, struct rl_part *p)
 	const struct rl_limiter *l = &p->limit->limiter;
 
 	if (l->counts_requests)
-		p->asked = at_most(p->asked, 1);
+		p->asked = rl_lesser_u64(p->asked, 1);
 	else if (item->flags & RL_ITEM_CLAMP)
-		p->asked = at_most(p->asked, rl_limiter_limit(l, &p->quota));
+		p->asked = rl_lesser_u64(p->asked, rl_limiter_limit(l, &p->quota));
 }
 
 /* The same of the parts of a key for which its rule has nothing else. */

@@ -77,12 +77,6 @@ static const struct {
 	unsigned network;
 } v4_bits = {16, 24}, v6_bits = {32, 48};
 
-static unsigned
-lesser(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t
 hash_of_network(const struct rl_segment *s, const struct rl_address *address, unsigned prefix)
 {
@@ -96,8 +90,8 @@ static uint32_t
 index_of_network(const struct rl_segment *s, const struct rl_address *address, unsigned prefix)
 {
 	bool is_v4 = address->bits == 32;
-	unsigned network = lesser(is_v4 ? v4_bits.network : v6_bits.network, prefix);
-	unsigned group = lesser(is_v4 ? v4_bits.group : v6_bits.group, prefix);
+	unsigned network = rl_lesser(is_v4 ? v4_bits.network : v6_bits.network, prefix);
+	unsigned group = rl_lesser(is_v4 ? v4_bits.group : v6_bits.group, prefix);
 
 	return (uint32_t)hash_of_network(s, address, group) * GROUP +
 	       (uint32_t)(hash_of_network(s, address, network) % GROUP);

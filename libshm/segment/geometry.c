@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "shared/lesser.h"
 #include "shared/reserved.h"
 #include "table/table.h"
 
@@ -135,12 +136,6 @@ stripes_here(void)
 	return cpus > RL_STRIPES_MAX ? RL_STRIPES_MAX : (uint32_t)cpus;
 }
 
-static uint64_t
-lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /*
  * A crowd of strangers is as large beside a small table as beside a large one. So to small ones the
  * overflow area is more than to those whose seventh is 4 MiB, from 170,000 keys on.
@@ -152,7 +147,7 @@ overflow_bytes_for(const struct rl_geometry *g)
 	uint64_t slot = sizeof(struct rl_bucket) / RL_BUCKET_SLOTS + g->ring * sizeof(uint64_t) +
 	                g->record_bytes;
 	uint64_t part = slot * slots / RESERVE_PART;
-	uint64_t small = lesser(slots * RESERVE_SLOT, RESERVE_SMALL);
+	uint64_t small = rl_lesser_u64(slots * RESERVE_SLOT, RESERVE_SMALL);
 
 	return part > small ? part : small;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "segment/cgroup.h"
+#include "shared/lesser.h"
 
 #define UNLIMITED (UINT64_MAX / 4) /* and more: as v1 says that there is no limit */
 #define TEXT_BYTES 8192
@@ -154,7 +155,7 @@ swap_of(const char *group, const struct bound *bound, uint64_t machine)
 		return machine;
 	left = difference(number_in(group, bound->swap_limit, UINT64_MAX),
 	                  number_in(group, bound->swap_usage, 0));
-	return left < machine ? left : machine;
+	return rl_lesser_u64(left, machine);
 }
 
 static void
