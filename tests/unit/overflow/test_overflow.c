@@ -13,6 +13,7 @@
 #include "testing.h"
 
 #define SLOTS 16
+#define FILLER 0x40000000U /* first key of those with slots: no search for others comes so far */
 #define T0 (UINT64_C(1700000000) * RL_SECOND + 100 * RL_MILLISECOND)
 #define WINDOW (60 * RL_SECOND)
 #define HOUR (3600 * RL_SECOND)
@@ -108,7 +109,7 @@ fill(struct rl *rl, int rule, uint64_t now_ns)
 {
 	struct rl_info info;
 
-	for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
+	for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
 		assert_int_equal(ask(rl, rule, key, 1, now_ns, NULL), RL_ALLOWED);
 	rl_info(rl, &info);
 	assert_int_equal(rl_fill(rl), info.slots);
@@ -145,7 +146,7 @@ test_keys_without_a_slot_share_an_overflow_counter(void **state)
 			assert_true(r.retry_after_ns > 0 && r.retry_after_ns <= 2 * WINDOW);
 		}
 		/* who has a slot does not notice */
-		assert_int_equal(ask(rl, rule, 1000, CAPACITY - 1, T0, &r), RL_ALLOWED);
+		assert_int_equal(ask(rl, rule, FILLER, CAPACITY - 1, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.reason, RL_BY_LIMIT);
 		assert_int_equal(test_counter(rl, rule, RL_COUNT_reserved), CAPACITY + 5);
 		assert_int_equal(test_counter(rl, rule, RL_COUNT_reserve_denied), 5);
@@ -206,7 +207,7 @@ test_retry_after_is_kept(void **state)
 		uint64_t then;
 
 		fill(rl, other, T0);
-		for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
+		for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
 			ask(rl, rule, key, 1, T0, NULL); /* gets half of the slots */
 		assert_int_equal(test_counter(rl, other, RL_COUNT_folded), SLOTS / 2);
 		while (ask(rl, rule, 7, 1, T0, &r) == RL_ALLOWED)
@@ -265,7 +266,7 @@ test_a_peek_at_a_slot_without_a_charge(void **state)
 		fill(rl, rule, T0);
 		assert_int_equal(ask(rl, rule, key, CAPACITY, T0, &r), RL_ALLOWED);
 		assert_int_equal(r.reason, RL_BY_RESERVE);
-		candidates_of(rl, rule, 1000, &candidates);
+		candidates_of(rl, rule, FILLER, &candidates);
 		assert_true(rl_table_find(&rl->segment.table, &candidates, &slot));
 		assert_int_equal(rl_view_load(&rl->segment, slot, &view), RL_SEEN);
 		assert_true(rl_table_retire(&rl->segment.table, slot, view.word));
@@ -321,7 +322,7 @@ test_an_overflow_counter_expires(void **state)
 		assert_int_equal(ask(rl, rule, 7, CAPACITY, T0, &r), RL_ALLOWED);
 		/* they hold their slots, also in the next window */
 		for (uint64_t at = T0; at < end; at += WINDOW / 4)
-			for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
+			for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
 				ask(rl, rule, key, 1, at, NULL);
 		assert_int_equal(ask(rl, rule, 8, CAPACITY, end, &r), RL_ALLOWED);
 		rl_close(rl);
@@ -353,7 +354,7 @@ test_a_first_charge_carries(void **state)
 		/* room, in the same epoch: the overflow counter is open, so it goes on */
 		assert_int_equal(rl_reset_matching(rl, rule,
 		                                   &(struct rl_pattern){.match = RL_MATCH_KEY,
-		                                                        .key = &(uint32_t){1000},
+		                                                        .key = &(uint32_t){FILLER},
 		                                                        .key_len = 4},
 		                                   NULL),
 		                 0);
@@ -537,7 +538,7 @@ test_limits_have_overflow_counters_of_their_own(void **state)
 	struct rl_result r;
 
 	(void)state;
-	for (uint32_t n = 1000; n < 1000 + SLOTS; n++)
+	for (uint32_t n = FILLER; n < FILLER + SLOTS; n++)
 		assert_int_equal(ask(rl, rule[n % 2], n, 1, T0, NULL), RL_ALLOWED);
 	for (uint32_t n = 0; n < 4 * CAPACITY; n++) {
 		key[n % 2] = beside(rl, rule[n % 2], key[n % 2] + 1);
@@ -595,7 +596,7 @@ test_denials_are_counted_in_no_overflow_counter(void **state)
 	struct rl_result r;
 
 	(void)state;
-	for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
+	for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
 		for (int n = 0; n < 25; n++)
 			ask(rl, rule, key, 1, T0, &r);
 	assert_int_equal(r.used, 25);
@@ -664,7 +665,7 @@ test_no_set_is_left(void **state)
 	assert_true(test_counter(rl, rule[3], RL_COUNT_full_denied) > 0);
 	/* once nothing counts in the first, and for a buffer */
 	then = (T0 / (6 * WINDOW) + 2) * 6 * WINDOW + BUFFER;
-	for (uint32_t key = 1000; key < 1000 + SLOTS; key++)
+	for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
 		ask(rl, rule[4], key, 1, then - 1, NULL);
 	for (uint32_t key = 0; key < 90; key++)
 		assert_int_equal(ask(rl, rule[3], key, 1, then, &r), RL_ALLOWED);
@@ -718,7 +719,7 @@ test_a_refund_of_before_a_reset_is_void(void **state)
 		int rule = define(rl, "r", &limits[i]);
 		uint64_t now = rl_now(rl);
 		struct rl_charges charges;
-		uint32_t key = 1003;
+		uint32_t key = FILLER + 3;
 
 		fill(rl, rule, now);
 		ask(rl, rule, 7, 1, now, NULL); /* so the limit has overflow counters */
