@@ -72,7 +72,7 @@ run(int argc, char **argv)
 		help_all(verbs);
 		return EXIT_YES;
 	}
-	return overview();
+	return overview(option_value(&context, "json") != NULL);
 }
 
 struct call {

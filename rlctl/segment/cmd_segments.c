@@ -18,17 +18,6 @@ const struct command_option segments_options[] = {
 };
 
 static void
-write_json(const struct segments_view *view)
-{
-	json_t *root = need(json_object()), *array = need(json_array());
-
-	json_put(root, "segments", array);
-	for (size_t i = 0; i < view->count; i++)
-		json_push(array, segment_view_json(&view->at[i]));
-	output_json(root);
-}
-
-static void
 write_names(const struct segments_view *view, char end)
 {
 	for (size_t i = 0; i < view->count; i++)
@@ -65,7 +54,7 @@ show(const struct context *context)
 		return EXIT_TROUBLE;
 	view = segments_view_read();
 	if (form == FORM_JSON)
-		write_json(&view);
+		output_json(segments_view_json(&view));
 	else if (form == FORM_TSV)
 		write_tsv(&view, has_head);
 	else if (form == FORM_NAME || form == FORM_NULL)

@@ -185,12 +185,14 @@ print_screen(struct segments_view *view)
 }
 
 int
-overview(void)
+overview(bool is_json)
 {
 	struct segments_view view = segments_view_read();
 	bool is_none = view.count == 0;
 
-	if (is_none)
+	if (is_json)
+		output_json(segments_view_json(&view));
+	else if (is_none)
 		complain("there is no segment on this host; a worker or rld makes one; see "
 		         "'rlctl help'");
 	else

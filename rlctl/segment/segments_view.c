@@ -146,8 +146,8 @@ segment_denied(const struct segment_view *segment, uint64_t *rate, uint64_t *spa
 	return values[RL_COUNT_denied];
 }
 
-json_t *
-segment_view_json(const struct segment_view *segment)
+static json_t *
+json_segment(const struct segment_view *segment)
 {
 	json_t *object = need(json_object());
 	uint64_t rate, span_ns, denied = segment_denied(segment, &rate, &span_ns);
@@ -166,4 +166,15 @@ segment_view_json(const struct segment_view *segment)
 	json_put(object, "heartbeat_age_ns",
 	         segment->info.sweeper != 0 ? json_count(segment->heartbeat_ns) : json_null());
 	return object;
+}
+
+json_t *
+segments_view_json(const struct segments_view *view)
+{
+	json_t *root = need(json_object()), *array = need(json_array());
+
+	json_put(root, "segments", array);
+	for (size_t i = 0; i < view->count; i++)
+		json_push(array, json_segment(&view->at[i]));
+	return root;
 }

@@ -43,6 +43,6 @@ const char *segment_health_name(enum segment_health health);
 /* Of all its rules together; *rate since the first look, in the time of `span_ns`. */
 uint64_t segment_denied(const struct segment_view *segment, uint64_t *rate, uint64_t *span_ns);
 
-json_t *segment_view_json(const struct segment_view *segment);
+json_t *segments_view_json(const struct segments_view *view);
 
 #endif

@@ -184,9 +184,11 @@ algorithm_words() {
 @test "check --json" {
 	rlctl config check --json
 	exits 0
+	conforms config_check
 	has valid=true rules=1 limits=1 overrides=0 'problems=\[\]'
 	rlctl config check --json "$top/tests/config/bad/not-an-object.json"
 	exits 1
+	conforms config_check
 	has valid=false
 	are level '"error"'
 	says 'not-an-object.json:1:1: expected an object, got an array'

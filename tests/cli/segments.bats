@@ -140,6 +140,16 @@ alone() {
 	done
 }
 
+@test "rlctl without a verb: as JSON it is what segments has, also where there is none" {
+	alone 'one; two; exec "$RLCTL" --json'
+	exits 0
+	conforms segments
+	[ "$(jq -c '[.segments[].name]' <<<"$output")" = '["one","two"]' ]
+	alone 'exec "$RLCTL" --json'
+	exits 1
+	[ "$(jq -c .segments <<<"$output")" = '[]' ]
+}
+
 @test "rlctl without a verb: forty segments fit a screen, who denies most first" {
 	alone 'for i in $(seq 40); do "$FILL" s$i login 5 2592000000 1 alice=$((i == 33 ? 99 : 4)); done; exec "$RLCTL"'
 	exits 0
