@@ -18,6 +18,7 @@
 #include "base/width.h"
 #include "key/active_bans.h"
 #include "key/configured.h"
+#include "key/in_force.h"
 #include "text/duration.h"
 
 const struct command_option bans_options[] = {
@@ -75,35 +76,14 @@ print_note(const struct active_ban *ban, uint64_t now_ns)
 		printf("  %7s  %7s  %-8s", "-", "-", ban->is_configured ? "config" : "-");
 }
 
-/* Rule, pattern and reason, in so many columns; 0: as many as it takes. To be freed. */
-static char *
-tail_text(struct rl *rl, const struct active_ban *ban, size_t columns)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = need(open_memstream(&text, &size));
-
-	fprintf(out, "%s  ", rule_label(rl, ban->rule).text);
-	pattern_print(out, ban->match, &ban->key);
-	if (ban->reason) {
-		fputs("  ", out);
-		reason_print(out, ban->reason);
-	}
-	fprintf(out, "%*s", ELLIPSIS_ROOM, "");
-	fclose(out);
-	text[size - ELLIPSIS_ROOM] = '\0';
-	if (columns > 0)
-		text_cut(text, columns);
-	return text;
-}
-
 #define TAIL_COLUMN 50 /* where a rule begins */
 
 static void
 print_ban(struct rl *rl, const struct active_ban *ban, uint64_t now_ns, bool is_wide,
           size_t columns)
 {
-	char *tail = tail_text(rl, ban, columns > TAIL_COLUMN ? columns - TAIL_COLUMN : 0);
+	char *tail = in_force_tail(rule_label(rl, ban->rule).text, ban->match, &ban->key,
+	                           ban->reason, columns > TAIL_COLUMN ? columns - TAIL_COLUMN : 0);
 	enum colour colour = ban->is_exemption ? COLOUR_PLAIN : COLOUR_BANNED;
 
 	printf("%8s", left_format(ban, now_ns).text);
@@ -129,8 +109,9 @@ print_head(bool is_wide)
 }
 
 static void
-write_text(struct rl *rl, const struct active_bans *found, bool is_wide, bool has_head)
+write_text(struct rl *rl, const void *list, bool is_wide, bool has_head)
 {
+	const struct active_bans *found = list;
 	size_t columns = is_wide ? 0 : terminal_columns();
 
 	if (found->count > 0 && has_head)
@@ -145,8 +126,10 @@ write_text(struct rl *rl, const struct active_bans *found, bool is_wide, bool ha
  * What 'rlctl unban' takes, so none of the configuration, and none of which not all bytes are kept.
  */
 static void
-write_names(const struct active_bans *found, bool is_null)
+write_names(const void *list, bool is_null)
 {
+	const struct active_bans *found = list;
+
 	for (size_t i = 0; i < found->count; i++) {
 		const struct active_ban *ban = &found->items[i];
 		char text[RL_KEY_MAX + 1];
@@ -157,17 +140,15 @@ write_names(const struct active_bans *found, bool is_null)
 		memcpy(text, ban->key.bytes, len);
 		if (ban->match == RL_MATCH_PREFIX)
 			text[len++] = '*';
-		if (is_null)
-			fwrite(text, 1, len, stdout);
-		else
-			output_word(stdout, text, len);
-		putchar(is_null ? '\0' : '\n');
+		in_force_name(text, len, is_null);
 	}
 }
 
 static void
-write_tsv(struct rl *rl, const struct active_bans *found, bool has_head)
+write_tsv(struct rl *rl, const void *list, bool has_head)
 {
+	const struct active_bans *found = list;
+
 	if (has_head)
 		puts("effect\trule\tmatch\tpattern\tuntil_ns\tsince_"
 		     "ns\tauthor\thits\treason\tsource");
@@ -192,9 +173,10 @@ write_tsv(struct rl *rl, const struct active_bans *found, bool has_head)
 	}
 }
 
-static void
-write_json(struct rl *rl, const struct active_bans *found)
+static json_t *
+list_json(struct rl *rl, const void *list)
 {
+	const struct active_bans *found = list;
 	json_t *root = need(json_object()), *array = need(json_array());
 
 	json_put(root, "bans", array);
@@ -204,42 +186,27 @@ write_json(struct rl *rl, const struct active_bans *found)
 		json_put(object, "source", json_text(source_of(&found->items[i])));
 		json_push(array, object);
 	}
-	output_json(root);
+	return root;
 }
 
 static void
-write(const struct context *context, struct rl *rl, const struct active_bans *found, enum form form)
+collect(const struct context *context, struct rl *rl, int rule, void *list)
 {
-	bool has_head = !option_value(context, "no-headers");
+	struct active_bans *found = list;
 
-	if (form == FORM_JSON)
-		write_json(rl, found);
-	else if (form == FORM_TSV)
-		write_tsv(rl, found, has_head);
-	else if (form == FORM_NAME || form == FORM_NULL)
-		write_names(found, form == FORM_NULL);
-	else
-		write_text(rl, found, form == FORM_WIDE, has_head);
+	*found = active_bans_collect(rl, rule, NULL);
+	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), found);
 }
 
 static int
 show(const struct context *context)
 {
-	struct active_bans found;
-	enum form form;
-	struct rl *rl = form_read(context, &form) ? open_segment(context) : NULL;
-	int rule = rl ? rule_option(rl, context) : RULE_UNKNOWN;
+	struct active_bans found = {0};
+	const struct in_force of = {&found, collect, write_text, write_names, write_tsv, list_json};
+	int status = in_force_show(context, &of);
 
-	if (rule == RULE_UNKNOWN) {
-		rl_close(rl);
-		return EXIT_TROUBLE;
-	}
-	found = active_bans_collect(rl, rule, NULL);
-	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), &found);
-	write(context, rl, &found, form);
 	active_bans_free(&found);
-	rl_close(rl);
-	return EXIT_YES;
+	return status;
 }
 
 int

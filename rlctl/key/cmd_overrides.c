@@ -10,7 +10,7 @@
 #include "base/user.h"
 #include "base/watch.h"
 #include "base/width.h"
-#include "key/active_bans.h"
+#include "key/in_force.h"
 #include "key/timed.h"
 #include "text/duration.h"
 
@@ -21,34 +21,14 @@ const struct command_option overrides_options[] = {
 	{0},
 };
 
-/* Rule, key and reason, in so many columns; 0: as many as it takes. To be freed. */
-static char *
-tail_text(struct rl *rl, const struct timed *timed, size_t columns)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *out = need(open_memstream(&text, &size));
-
-	fprintf(out, "%s  ", limit_label(rl, timed->rule, timed->limit).text);
-	output_key(out, &timed->key);
-	if (timed->reason[0]) {
-		fputs("  ", out);
-		reason_print(out, timed->reason);
-	}
-	fprintf(out, "%*s", ELLIPSIS_ROOM, "");
-	fclose(out);
-	text[size - ELLIPSIS_ROOM] = '\0';
-	if (columns > 0)
-		text_cut(text, columns);
-	return text;
-}
-
 #define TAIL_COLUMN 53 /* where a rule begins */
 
 static void
 print_one(struct rl *rl, const struct timed *timed, uint64_t now_ns, size_t columns)
 {
-	char *tail = tail_text(rl, timed, columns > TAIL_COLUMN ? columns - TAIL_COLUMN : 0);
+	char *tail = in_force_tail(limit_label(rl, timed->rule, timed->limit).text, RL_MATCH_KEY,
+	                           &timed->key, timed->reason,
+	                           columns > TAIL_COLUMN ? columns - TAIL_COLUMN : 0);
 	uint64_t age_ns = now_ns > timed->since_ns ? now_ns - timed->since_ns : 0;
 
 	printf("%8s  %11s  %11s  %7s  %-6s  %s\n",
@@ -61,8 +41,9 @@ print_one(struct rl *rl, const struct timed *timed, uint64_t now_ns, size_t colu
 }
 
 static void
-write_text(struct rl *rl, const struct timed_list *found, bool is_wide, bool has_head)
+write_text(struct rl *rl, const void *list, bool is_wide, bool has_head)
 {
+	const struct timed_list *found = list;
 	size_t columns = is_wide ? 0 : terminal_columns();
 
 	if (found->count > 0 && has_head)
@@ -75,24 +56,24 @@ write_text(struct rl *rl, const struct timed_list *found, bool is_wide, bool has
 }
 
 static void
-write_names(const struct timed_list *found, bool is_null)
+write_names(const void *list, bool is_null)
 {
+	const struct timed_list *found = list;
+
 	for (size_t i = 0; i < found->count; i++) {
 		const struct key_view *key = &found->items[i].key;
 
 		if (!key->bytes || key->kept < key->len)
 			continue;
-		if (is_null)
-			fwrite(key->bytes, 1, key->len, stdout);
-		else
-			output_word(stdout, key->bytes, key->len);
-		putchar(is_null ? '\0' : '\n');
+		in_force_name(key->bytes, key->len, is_null);
 	}
 }
 
 static void
-write_tsv(struct rl *rl, const struct timed_list *found, bool has_head)
+write_tsv(struct rl *rl, const void *list, bool has_head)
 {
+	const struct timed_list *found = list;
+
 	if (has_head)
 		puts("capacity\tuntil_ns\tsince_ns\tauthor\treason\trule\tkey");
 	for (size_t i = 0; i < found->count; i++) {
@@ -110,49 +91,34 @@ write_tsv(struct rl *rl, const struct timed_list *found, bool has_head)
 	}
 }
 
-static void
-write_json(struct rl *rl, const struct timed_list *found)
+static json_t *
+list_json(struct rl *rl, const void *list)
 {
+	const struct timed_list *found = list;
 	json_t *root = need(json_object()), *array = need(json_array());
 
 	json_put(root, "overrides", array);
 	for (size_t i = 0; i < found->count; i++)
 		json_push(array, timed_json(rl, &found->items[i]));
-	output_json(root);
+	return root;
 }
 
 static void
-write(const struct context *context, struct rl *rl, const struct timed_list *found, enum form form)
+collect(const struct context *context, struct rl *rl, int rule, void *list)
 {
-	bool has_head = !option_value(context, "no-headers");
-
-	if (form == FORM_JSON)
-		write_json(rl, found);
-	else if (form == FORM_TSV)
-		write_tsv(rl, found, has_head);
-	else if (form == FORM_NAME || form == FORM_NULL)
-		write_names(found, form == FORM_NULL);
-	else
-		write_text(rl, found, form == FORM_WIDE, has_head);
+	(void)context;
+	*(struct timed_list *)list = timed_collect(rl, rule, NULL);
 }
 
 static int
 show(const struct context *context)
 {
-	struct timed_list found;
-	enum form form;
-	struct rl *rl = form_read(context, &form) ? open_segment(context) : NULL;
-	int rule = rl ? rule_option(rl, context) : RULE_UNKNOWN;
+	struct timed_list found = {0};
+	const struct in_force of = {&found, collect, write_text, write_names, write_tsv, list_json};
+	int status = in_force_show(context, &of);
 
-	if (rule == RULE_UNKNOWN) {
-		rl_close(rl);
-		return EXIT_TROUBLE;
-	}
-	found = timed_collect(rl, rule, NULL);
-	write(context, rl, &found, form);
 	timed_free(&found);
-	rl_close(rl);
-	return EXIT_YES;
+	return status;
 }
 
 int
