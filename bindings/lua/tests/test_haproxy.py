@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """HAProxy with the module: chroot, threads, kill -9, a segment that is not there."""
 import collections
+import contextlib
+import http.client
 import http.server
 import json
 import os
@@ -43,8 +45,9 @@ frontend www
     http-request lua.rl_check page src if {{ path /check }}
     http-request deny deny_status 403 if {{ path /check }} !{{ var(txn.rl_page_allowed) -m bool }}
     http-request lua.rl login hdr(x-user) if {{ path_beg /login/ }}
+    http-request lua.rl tokens str(one) if {{ path_beg /paid/ }}
     http-response lua.rl_answered
-    http-request return status 200 content-type text/plain lf-string "%[var(txn.rl_page_remaining)]" if !{{ path_beg /login/ }}
+    http-request return status 200 content-type text/plain lf-string "%[var(txn.rl_page_remaining)]" if !{{ path_beg /login/ /paid/ }}
     default_backend logins
 backend logins
     server application 127.0.0.1:{application}
@@ -60,11 +63,15 @@ class Logins(http.server.BaseHTTPRequestHandler):
             Logins.reached[self.path] += 1
         if self.path == "/login/wrong":
             time.sleep(0.1)  # others come meanwhile
-        if self.path == "/login/lost":
+        if self.path == "/paid/held":
+            time.sleep(600)
+        if self.path.endswith("/lost"):
             self.close_connection = True
             return
-        self.send_response(200 if self.path == "/login/right" else 401)
+        self.send_response(200 if self.path.endswith("/right") else 401)
         self.send_header("Content-Length", "0")
+        if cost := self.headers.get("x-cost"):
+            self.send_header("X-Tokens", cost)
         self.end_headers()
 
     def log_message(self, *_arguments):
@@ -110,9 +117,36 @@ class HAProxy(unittest.TestCase):
         self.assertEqual(s.get(self.port, "/client", **{"x-from": "2001:db8:0:107::1"})[0], 200)
         self.assertIn('"key": "2001:db8:0:100::"', s.rlctl("--segment", segment, "list", "--json"))
 
-    def used(self, segment, key):
-        told = json.loads(s.rlctl("--segment", segment, "--json", "get", "login", key))
+    def used(self, segment, key, rule="login"):
+        told = json.loads(s.rlctl("--segment", segment, "--json", "get", rule, key))
         return told["limits"][0]["counted"]["used"]
+
+    def test_what_is_used_is_what_it_has_cost(self):
+        """Also of an application that ends without an answer, and of a HAProxy that is killed."""
+        segment = s.segment("tokens")
+        settings = ('rules = {tokens = "3000/day"}, cost = {tokens = 40}, actual = {tokens = "x-tokens"},'
+                    ' count_status = {tokens = {200, 401}}')
+        self.start(segment, settings)
+        expected = 0
+        for path, cost, counted in (("right", "15", 15), ("wrong", "100", 100), ("right", None, 40), ("right", "many", 40), ("right", "-1", 40),
+                                    ("right", "0", 0), ("lost", None, 40)):
+            headers = s.get(self.port, f"/paid/{path}", **({"x-cost": cost} if cost else {}))[1]
+            self.assertNotIn("X-Tokens", headers)
+            expected += counted
+            self.assertEqual(self.used(segment, "one", "tokens"), expected, (path, cost, s.log()[-2000:]))
+        held = threading.Thread(target=lambda: self.hold("/paid/held"), daemon=True)
+        held.start()
+        s.eventually(lambda: self.used(segment, "one", "tokens") == expected + 40, "one is charged")
+        s.end(self.process, signal.SIGKILL)
+        held.join()
+        self.start(segment, settings)
+        self.assertEqual(s.get(self.port, "/paid/right", **{"x-cost": "2900"})[0], 200)
+        self.assertEqual(self.used(segment, "one", "tokens"), expected + 40 + 2900)
+        self.assertEqual(s.get(self.port, "/paid/right")[0], 429)
+
+    def hold(self, path):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            s.get(self.port, path)
 
     def test_failures_alone_count(self):
         """50 wrong guesses, 200 right ones, and an application that ends without an answer."""
@@ -236,6 +270,8 @@ global
         self.refused("count_status = {page = {}}", "count_status: nil: a status")
         self.refused('count_status = {page = {"6xx"}}', "count_status: 6xx: a status")
         self.refused("count_status = 5", "count_status = 5: a table")
+        self.refused('cost = {page = "5"}', "cost of page = 5: a whole number")
+        self.refused("actual = {page = 5}", "actual of page = 5: the name of a field")
         self.refused("client_v6 = 129", "client_v6 = 129: 1 to 128")
         self.refused("options = {kees = 1}", "option kees: a segment has no such option")
 

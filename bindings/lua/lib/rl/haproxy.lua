@@ -8,7 +8,8 @@
 --	http-request lua.rl login client
 --
 -- The segment is opened while the configuration is read: before HAProxy gives up root and changes its root.
--- Of a rule with count_status some answers count, and what others were charged is given back by
+-- Of a rule with count_status some answers count, and what others were charged is given back by, as of one with actual, the name of
+-- a field of the answer, its cost takes the place of what was charged:
 --
 --	http-response lua.rl_answered
 local rl = require "rl"
@@ -17,7 +18,7 @@ local wait = require "rl.wait"
 
 local NO_KEY = "(none)" -- whose key is empty: all of them are one
 local settings = {segment = "haproxy", rules = {}, options = {}, on_error = "allow", required = false, problem = false, status = 429,
-	client_v6 = 64, count_status = {}}
+	client_v6 = 64, count_status = {}, cost = {}, actual = {}}
 local segment
 local rules, said = {}, {}
 local is_counted = {} -- by the name of a rule
@@ -47,8 +48,21 @@ local function read_settings(given)
 		refuse_setting("client_v6", "1 to 128")
 	elseif not is_whole(settings.status, 400, 599) then
 		refuse_setting("status", "400 to 599")
-	elseif type(settings.count_status) ~= "table" then
-		refuse_setting("count_status", "a table, by the names of rules,")
+	end
+	for _, name in ipairs {"count_status", "cost", "actual"} do
+		if type(settings[name]) ~= "table" then
+			refuse_setting(name, "a table, by the names of rules,")
+		end
+	end
+	for name, cost in pairs(settings.cost) do
+		if not is_whole(cost, 0, math.maxinteger) then
+			error(("rl: cost of %s = %s: a whole number is expected"):format(name, tostring(cost)), 0)
+		end
+	end
+	for name, field in pairs(settings.actual) do
+		if type(field) ~= "string" then
+			error(("rl: actual of %s = %s: the name of a field is expected"):format(name, tostring(field)), 0)
+		end
 	end
 	for name, given in pairs(settings.count_status) do
 		is_counted[name] = statuses(given)
@@ -164,6 +178,11 @@ local function sleep(seconds)
 	core.msleep(math.ceil(seconds * 1000))
 end
 
+-- Whether something may be given back of what its requests are charged.
+local function is_kept(rule_name)
+	return is_counted[rule_name] ~= nil or settings.actual[rule_name] ~= nil
+end
+
 -- The answer to a request; nothing is known of an undecided one but that.
 local function decide(txn, rule_name, key_text)
 	local key, text = key_of(txn, key_text)
@@ -171,7 +190,7 @@ local function decide(txn, rule_name, key_text)
 		return {verdict = "undecided", message = text}
 	end
 	local result = wait(function(waits)
-		return rule_of(rule_name):decide(key, {keep = is_counted[rule_name] ~= nil, waits = waits})
+		return rule_of(rule_name):decide(key, {cost = settings.cost[rule_name], keep = is_kept(rule_name), waits = waits})
 	end, sleep)
 	if result.delay_ns and result.delay_ns > 0 then
 		sleep(result.delay)
@@ -205,18 +224,34 @@ end
 
 -- Until the answer is known it is the transaction's.
 local function keep(txn, result, rule_name)
-	if result.is_allowed and is_counted[rule_name] then
+	if result.is_allowed and is_kept(rule_name) then
 		local kept = txn:get_priv() or {}
-		kept[#kept + 1] = {charges = result.charges, is_counted = is_counted[rule_name]}
+		kept[#kept + 1] = {charges = result.charges, is_counted = is_counted[rule_name], field = settings.actual[rule_name]}
 		txn:set_priv(kept)
 	end
 end
 
--- http-response lua.rl_answered: gives back what the request was charged by rules of which this answer does not count.
+-- What the answer says that it has cost, in a field that its client does not see; nil: nothing that is a number.
+local function cost_of(txn, field)
+	local cost = math.tointeger(tonumber(txn.sf:res_hdr(field)))
+	return cost and cost >= 0 and cost or nil
+end
+
+-- http-response lua.rl_answered: gives back what the request was charged by rules of which this answer does not count, and settles
+-- what others say that it has cost.
 local function answered(txn)
-	for _, one in ipairs(txn:get_priv() or {}) do
-		if not one.is_counted(txn.sf:status()) then
+	local kept = txn:get_priv() or {}
+	for _, one in ipairs(kept) do
+		local cost = one.field and cost_of(txn, one.field)
+		if one.is_counted and not one.is_counted(txn.sf:status()) then
 			one.charges:refund(nil, false)
+		elseif cost then
+			one.charges:settle(cost)
+		end
+	end
+	for _, one in ipairs(kept) do
+		if one.field then
+			txn.http:res_del_header(one.field)
 		end
 	end
 	txn:set_priv(nil)
