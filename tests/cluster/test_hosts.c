@@ -6,6 +6,7 @@
  * holds no more than capacity + hosts x blind.
  */
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,8 @@ enum audit {
 	AS_A_BUCKET
 };
 
+#define COSTS 7 /* the kind whose requests cost up to the capacity, and wait for their share */
+
 static const struct kind {
 	const char *name;
 	struct rl_limit limit;
@@ -60,6 +63,10 @@ static const struct kind {
          0, 1, AS_A_BUCKET},
 	{"two", LIMITED(RL_SLIDING_WINDOW, WINDOW, .granularity = 8, .hard = 1, .blind = 3), 1, 2,
          IN_ANY_WINDOW},
+	[COSTS] = {"costs",
+                   LIMITED(RL_SLIDING_WINDOW, WINDOW, .granularity = 8, .hard = 1, .blind = 3,
+                           .wait_ns = RL_SECOND / 4),
+                   0, 1, IN_ANY_WINDOW},
 };
 
 #define KINDS (sizeof kinds / sizeof kinds[0])
@@ -178,6 +185,92 @@ stop(void **state)
 
 /* ---- requests, and what was admitted ---- */
 
+#define ONE_IN \
+	12 /* of requests of the kind with costs: two thirds of what its limits let through */
+#define WAITERS 256
+
+/* A request that waits for its share, and comes again each millisecond. */
+static struct waiter {
+	int host, key;
+	uint64_t cost, until_ns; /* 0: it has just come */
+} waiters[WAITERS];
+static size_t waiting;
+static unsigned paid, wronged;         /* requests of that kind; denied though all hosts had room */
+static unsigned large, large_admitted; /* those that cost more than half of the capacity */
+
+static void
+note(size_t k, int key, uint64_t cost, uint64_t now_ns)
+{
+	struct admitted *a = &admitted[k][key];
+
+	assert_true(a->count + cost <= LOG_MAX);
+	while (cost-- > 0)
+		a->at[a->count++] = now_ns;
+}
+
+/* What a counter of all hosts would have denied: of a window, and of the sub-bucket that leaves it. */
+static bool
+is_full(const struct waiter *w, uint64_t now_ns)
+{
+	const struct admitted *a = &admitted[COSTS][w->key];
+	size_t used = 0;
+
+	for (size_t i = a->count; i > 0 && a->at[i - 1] + WINDOW + WINDOW / 8 > now_ns; i--)
+		used++;
+	return used + w->cost > CAPACITY;
+}
+
+/* Whether it comes again. */
+static bool
+ask(struct waiter *w)
+{
+	char name[8];
+	struct rl_item item = {.rule = rules[w->host][COSTS],
+	                       .key = name,
+	                       .key_len = (size_t)snprintf(name, sizeof name, "k%d", w->key),
+	                       .cost = w->cost,
+	                       .flags = RL_ITEM_WAITS};
+	uint64_t now_ns = rl_now(hosts[w->host].rl);
+	struct rl_result r;
+
+	if (at_check_item(hosts[w->host].rl, &item, now_ns, &r) == RL_ALLOWED) {
+		note(COSTS, w->key, w->cost, now_ns);
+		large_admitted += w->cost > CAPACITY / 2;
+		return false;
+	}
+	if (w->until_ns == 0)
+		w->until_ns = now_ns + r.delay_ns;
+	if (r.reason == RL_BY_SHARE && now_ns < w->until_ns)
+		return true;
+	wronged += !is_full(w, now_ns);
+	return false;
+}
+
+static void
+ask_again(void)
+{
+	for (size_t i = waiting; i-- > 0;)
+		if (!ask(&waiters[i]))
+			waiters[i] = waiters[--waiting];
+}
+
+/* Half of them cost 1, one in 36 more than half of the capacity. */
+static void
+request_of_costs(uint64_t *seed, int i, int key)
+{
+	double u = (double)(1 + test_below(seed, 10000)) / 10000;
+	struct waiter w = {.host = i, .key = key, .cost = (uint64_t)pow(u, -1 / 1.2)};
+
+	if (w.cost > CAPACITY)
+		w.cost = CAPACITY;
+	paid++;
+	large += w.cost > CAPACITY / 2;
+	if (ask(&w)) {
+		assert_true(waiting < WAITERS);
+		waiters[waiting++] = w;
+	}
+}
+
 static void
 request(uint64_t *seed)
 {
@@ -187,10 +280,13 @@ request(uint64_t *seed)
 	char name[8];
 	int size = snprintf(name, sizeof name, "k%d", key);
 
-	if (at_check(hosts[i].rl, rules[i][k], name, (size_t)size, 1, now_ns, NULL) != RL_ALLOWED)
-		return;
-	assert_true(admitted[k][key].count < LOG_MAX);
-	admitted[k][key].at[admitted[k][key].count++] = now_ns;
+	if (k == COSTS) {
+		if (test_below(seed, ONE_IN) == 0)
+			request_of_costs(seed, i, key);
+	} else if (at_check(hosts[i].rl, rules[i][k], name, (size_t)size, 1, now_ns, NULL) ==
+	           RL_ALLOWED) {
+		note(k, key, 1, now_ns);
+	}
 }
 
 /* Three times what the limits let through, for so long. */
@@ -205,6 +301,7 @@ drive(double seconds)
 		due = passed_ns * 3 * CAPACITY * KEYS * KINDS / WINDOW;
 		for (; done < due; done++)
 			request(&seed);
+		ask_again();
 		usleep(1000);
 	}
 }
@@ -306,8 +403,12 @@ audit(const char *what, unsigned more, unsigned more_strict, double at_least)
 		bool is_strict = kinds[k].limit.blind == 0;
 		double percent = audit_kind(k, is_strict ? more_strict : more);
 
-		assert_true(percent >= at_least);
+		assert_true(k == COSTS || percent >= at_least);
 	}
+	printf("  of %u that cost more than half of it %u were admitted; of %u with costs %u were "
+	       "denied though there was room\n",
+	       large, large_admitted, paid, wronged);
+	assert_true(large_admitted > 0 && wronged <= paid / 3);
 }
 
 static void
@@ -317,6 +418,8 @@ begin(void)
 	driven = 0;
 	is_broken = false;
 	runs++;
+	paid = wronged = large = large_admitted = 0;
+	waiting = 0;
 	memset(admitted, 0, sizeof admitted);
 	for (int i = 0; i < HOSTS; i++)
 		open_host(i);
