@@ -208,7 +208,7 @@ note(size_t k, int key, uint64_t cost, uint64_t now_ns)
 		a->at[a->count++] = now_ns;
 }
 
-/* What a counter of all hosts would have denied: of a window, and of the sub-bucket that leaves it. */
+/* What a counter of all hosts denies: of a window, and of the sub-bucket that leaves it. */
 static bool
 is_full(const struct waiter *w, uint64_t now_ns)
 {
