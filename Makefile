@@ -16,7 +16,7 @@
 #   make coverage   which lines of libshm the unit and race tests run, at least 95 %
 #   make accuracy   each algorithm beside the exact sliding log, as Markdown tables
 #   make flood      what users and attackers of a full table get, as a Markdown table, and 10^8 requests
-#                   to full tables beside an exact log: some minutes
+#                   to full tables beside an exact log: a quarter of an hour
 #   make fuzz       hostile configurations, command lines, files to replay and restore, and damaged
 #                   segments, for FUZZ_SECONDS=300 each
 #   make bench      what a decision costs, beside the hardware's floor and what else people use

@@ -10,7 +10,8 @@
 #define NEIGHBOURHOODS 1000 /* that these are in: /16 or /32 */
 
 #define USERS .users = 20000, .user_rate = 2000, .user_capacity = 20
-#define EVEN_USERS .users = 5000, .user_rate = 500, .user_capacity = 20, .is_even = 1
+#define EVEN_USERS \
+	.users = 5000, .user_rate = 500, .user_capacity = 20, .is_even = 1, .is_shaped = 1
 
 /*
  * What is promised has room for the chance of the hash: which of the few users that come most often
@@ -61,10 +62,10 @@ static const struct attack attacks[] = {
          .most = {{0.5, 0.5}, {1, 1}}},
 	{"16, 400 a second of a table of 600 keys", ATTACK_ONCE, ATTACK_TEXT, .rate = 400,
          .table = 600, .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1,
-         .most = {{1, 10}, {1, 1}}},
+         .is_shaped = 1, .most = {{1, 10}, {1, 1}}},
 	{"21, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 400, .table = 600,
-         .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1, .alone_s = 60,
-         .most = {{1, 10}, {1, 1}}},
+         .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1, .is_shaped = 1,
+         .alone_s = 60, .most = {{1, 10}, {1, 1}}},
 	{"17, 100,000 a second of a table of 1,000,000 keys, 200,000 users", ATTACK_ONCE,
          ATTACK_TEXT, .rate = 100000, .table = 1000000, .users = 200000, .user_rate = 20000,
          .user_capacity = 20, .is_even = 1, .alone_s = 60, .most = {{1, 1}, {1, 1}}},
@@ -92,6 +93,9 @@ static const struct attack attacks[] = {
          EVEN_USERS, .most = {{1, 1}, {1, 1}}},
 	{"20, there before the users", ATTACK_ONCE, ATTACK_BOTNET, .rate = 10000, .alone_s = 60,
          EVEN_USERS, .most = {{0.5, 0.5}, {1, 1}}},
+	{"no attack, three times as many even users as slots", ATTACK_ONCE, ATTACK_TEXT,
+         .users = 123000, .user_rate = 12300, .user_capacity = 20, .is_even = 1, .is_shaped = 1,
+         .most = {{1, 1}, {0, 0}}},
 };
 
 const struct attack *

@@ -52,6 +52,7 @@ struct attack {
 	uint32_t user_rate; /* a second */
 	uint32_t user_capacity;
 	int is_even;      /* users come equally often; else Zipf */
+	int is_shaped;    /* repeated by other limits of the users */
 	uint32_t alone_s; /* how long there is only the attack at first; 0: the users come first */
 	struct attack_most most;
 };

@@ -3,9 +3,10 @@
  * What users and attackers of a full table get, by what it does when it is full: deny, allow,
  * reserve. Each policy is the library itself, in a private segment, asked in virtual time.
  *
- * Users come at a steady rate, Zipf by their number, or all equally often. After a minute the
- * attack begins, and for three minutes all is measured; or the attack is alone for half a minute,
- * and users come to a full table.
+ * Users come at a steady rate, Zipf by their number, and after a minute the attack begins; or all
+ * equally often, and it begins with them; or the attack is alone for half a minute or a whole one,
+ * and users come to a full table. For three minutes all is measured. At the end, those attacks
+ * where users come equally often are repeated by limits of other capacities, `reserve` alone.
  *
  * Beside it are exact limiters with a counter for each key, of the same algorithm:
  *
@@ -52,6 +53,7 @@ struct arguments {
 	int policy;       /* -1: all */
 	unsigned attack;  /* 0: all */
 	int is_check;
+	int is_shapes; /* those alone */
 };
 
 /*
@@ -333,7 +335,8 @@ static struct score
 flood_run(const struct attack *attack, const struct arguments *a, enum rl_on_full on_full)
 {
 	struct flood f;
-	uint64_t from = (attack->alone_s > 0 ? attack->alone_s : QUIET_S) * UINT64_C(1000);
+	uint32_t quiet_s = attack->is_even ? 0 : QUIET_S;
+	uint64_t from = (attack->alone_s > 0 ? attack->alone_s : quiet_s) * UINT64_C(1000);
 	struct score before;
 
 	flood_open(&f, attack, a, on_full);
@@ -419,6 +422,57 @@ run_attack(const struct arguments *a, unsigned number)
 	}
 }
 
+/* Limits of a minute, and how often users come in one. */
+static const struct shape {
+	const char *name;
+	uint32_t capacity, each, cost;
+	double most; /* users wrongly denied, in percent */
+} shapes[] = {
+	{"7, 6 a minute", 7, 6, 1, 55},    {"20, 6", 20, 6, 1, 1},
+	{"100, 30", 100, 30, 1, 1},        {"1,000, 60", 1000, 60, 1, 1},
+	{"100,000, 30", 100000, 30, 1, 1}, {"100,000, 30 at 800", 100000, 30, 800, 1},
+};
+
+#define SHAPES (sizeof shapes / sizeof *shapes)
+
+static void
+run_shape(const struct arguments *a, unsigned number, const struct shape *shape)
+{
+	struct attack attack = *attack_number(number - 1);
+	struct score s;
+	double denied;
+
+	attack.user_capacity = shape->capacity;
+	attack.user_rate = attack.users / 60 * shape->each;
+	attack.cost = shape->cost;
+	s = flood_run(&attack, a, RL_FULL_RESERVE);
+	denied = percent(s.denied, s.right);
+	printf(" %.2f |", denied);
+	fflush(stdout);
+	expect(denied <= shape->most && s.undecided == 0 && s.forgotten == 0, number,
+	       "of %s: %.2f %% of users are wrongly denied, %" PRIu64 " undecided, %" PRIu64
+	       " forgotten",
+	       shape->name, denied, s.undecided, s.forgotten);
+}
+
+/* Users who come equally often, by each of these limits. */
+static void
+run_shapes(const struct arguments *a)
+{
+	printf("\n| wrongly denied %%, by a limit of |");
+	for (unsigned i = 0; i < SHAPES; i++)
+		printf(" %s |", shapes[i].name);
+	printf("\n|---|--:|--:|--:|--:|--:|--:|\n");
+	for (unsigned n = 1; attack_number(n - 1); n++) {
+		if (!attack_number(n - 1)->is_shaped)
+			continue;
+		printf("| %u |", n);
+		for (unsigned i = 0; i < SHAPES; i++)
+			run_shape(a, n, &shapes[i]);
+		putchar('\n');
+	}
+}
+
 static void
 run_all(const struct arguments *a)
 {
@@ -434,13 +488,15 @@ run_all(const struct arguments *a)
 			run_attack(a, n);
 	if (a->attack == 0 && a->cells == 0 && (a->policy < 0 || a->policy == RL_FULL_RESERVE))
 		violations += pinned(a->divisor, !a->is_check);
+	if (a->attack == 0 && !a->is_check)
+		run_shapes(a);
 }
 
 static void
 usage(FILE *file)
 {
 	fputs("usage: flood [--reduced] [--check] [--on-full POLICY] [--attack N]\n             "
-	      "[--cells N]\n"
+	      "[--cells N] [--capacities]\n"
 	      "\n"
 	      "Flood a table, and print as Markdown what users and attackers get.\n"
 	      "\n"
@@ -449,6 +505,7 @@ usage(FILE *file)
 	      "  --on-full POLICY   deny, allow or reserve alone\n"
 	      "  --attack N         this one alone\n"
 	      "  --cells N          of a set, on the full scale; else the default\n"
+	      "  --capacities       only what is repeated by limits of other capacities\n"
 	      "  --help             this text\n"
 	      "\n"
 	      "Exit: 0 `reserve` keeps what is promised of it, 1 it does not, 2 trouble.\n",
@@ -477,6 +534,9 @@ parse_option(int option, struct arguments *a)
 	case 'f':
 		a->policy = parse_policy(optarg);
 		break;
+	case 's':
+		a->is_shapes = 1;
+		break;
 	case 'c':
 		a->cells = (uint32_t)strtoul(optarg, NULL, 10);
 		break;
@@ -493,13 +553,10 @@ int
 main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"reduced", no_argument, NULL, 'r'},
-		{"check", no_argument, NULL, 'k'},
-		{"on-full", required_argument, NULL, 'f'},
-		{"attack", required_argument, NULL, 'a'},
-		{"cells", required_argument, NULL, 'c'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+		{"reduced", no_argument, NULL, 'r'},       {"check", no_argument, NULL, 'k'},
+		{"on-full", required_argument, NULL, 'f'}, {"attack", required_argument, NULL, 'a'},
+		{"cells", required_argument, NULL, 'c'},   {"capacities", no_argument, NULL, 's'},
+		{"help", no_argument, NULL, 'h'},          {0},
 	};
 	struct arguments a = {.divisor = 1, .policy = -1};
 	int option;
@@ -508,6 +565,6 @@ main(int argc, char **argv)
 		parse_option(option, &a);
 	if (optind != argc)
 		parse_option('?', &a);
-	run_all(&a);
+	(a.is_shapes ? run_shapes : run_all)(&a);
 	return violations > 0;
 }

@@ -23,7 +23,9 @@
 #define MINUTE (60 * RL_SECOND)
 #define START_NS (UINT64_C(1700000000) * RL_SECOND)
 
-/* What is promised at most, in percent of what users ask for. */
+#define UNLUCKY 3 /* users who may have no room by the chance of the hash, where there are few */
+
+/* What is promised at most of all places, in percent of what users ask for. */
 static const struct flood {
 	const char *name;
 	uint32_t users;
@@ -158,7 +160,8 @@ pinned(uint32_t divisor, int is_table)
 	for (size_t i = 0; i < sizeof floods / sizeof *floods; i++) {
 		const struct flood *f = &floods[i];
 		struct table t;
-		double units, counters;
+		double units, counters,
+			chance = divisor > 1 ? 100.0 * UNLUCKY * divisor / f->users : 0;
 
 		table_open(&t, f, divisor);
 		run(&t, f, divisor);
@@ -168,7 +171,7 @@ pinned(uint32_t divisor, int is_table)
 		                : "%s, %u users: units refused %.1f %%, counters %.1f %%\n",
 		       f->name, f->users, units, counters);
 		fflush(stdout);
-		if (units > f->units || counters > f->counters) {
+		if (units > f->units + chance || counters > f->counters + chance) {
 			fprintf(stderr, "flood: violated: %s\n", f->name);
 			broken++;
 		}
