@@ -3,7 +3,7 @@
 """What pages and schemas say of fields and errors is what the lists in include/*.def have.
 
 Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), or of
-options in rl_open(3), or of a result in rl_check(3). Each error of rl.h has its line, and each line its place in rl_strerror(3).
+options in rl_open(3), or of a result in rl_check(3). What a seat takes is in its stubs or its page. Each error of rl.h has its line, and each line its place in rl_strerror(3).
 Run from the top.
 """
 import glob
@@ -98,6 +98,44 @@ def options(known):
             yield f"config/rl.schema.json: {word} of a segment: no maximum of {value(most, known)}"
 
 
+# Where a seat says which options of a segment, fields of a limit and fields of a result it has. Node's names are in camel case.
+OPTION_SEATS = ("bindings/lua/README.md", "bindings/node/types/index.d.ts", "bindings/perl/lib/RL.pm", "bindings/php/ext/rl.stub.php",
+                "bindings/python/rl/__init__.pyi", "bindings/python/src/rlpy.h", "bindings/ruby/README.md",
+                "servers/apache/README.md", "servers/apache/directives.c", "servers/nginx/README.md")
+LIMIT_SEATS = ("bindings/node/types/index.d.ts", "servers/apache/README.md", "servers/nginx/README.md")
+RESULT_SEATS = ("bindings/node/types/index.d.ts", "bindings/perl/lib/RL.pm", "bindings/php/ext/rl.stub.php",
+                "bindings/python/rl/__init__.pyi", "bindings/ruby/sig/rl.rbs")
+
+
+def spellings(name):
+    """As a seat may write it: with or without its unit and its is_, in either case."""
+    for text in (name, re.sub("_ns$", "", name), re.sub("_ns$", "_ms", name), re.sub("^is_", "", name)):
+        yield text
+        yield re.sub(r"_([a-z])", lambda m: m[1].upper(), text)
+
+
+def lacking(path, names):
+    """Of tuples of names for one thing, those of which none stands there."""
+    text = read(path)
+    for same in names:
+        if not any(re.search(rf"\b{spelling}\b", text) for name in same for spelling in spellings(name)):
+            yield f"{path}: no {same[0]}"
+
+
+def taken(seat, path, macro):
+    why = "NOT_IN_DIRECTIVES" if seat.startswith("servers/") else "NOT_IN_BINDINGS"
+    return [(word.strip('"'), name) for name, word, *rest in fields(path, macro) if not any(why in part for part in rest)]
+
+
+def seats():
+    for paths, path, macro in ((OPTION_SEATS, "include/rl_option_fields.def", "RL_OPTION_FIELD"),
+                               (LIMIT_SEATS, "include/rl_limit_fields.def", "RL_LIMIT_FIELD")):
+        for seat in paths:
+            yield from lacking(seat, taken(seat, path, macro))
+    for seat in RESULT_SEATS:
+        yield from lacking(seat, [(name,) for name, *_ in fields("include/rl_result_fields.def", "RL_RESULT_FIELD")])
+
+
 def errors():
     numbers = set(re.findall(r"^#define (RL_E[A-Z]+) \(-E", headers(), re.M))
     lines = {number: token for number, token in re.findall(r'^RL_ERROR\(([^,]+), "(\w+)"', read("include/rl_errors.def"), re.M)}
@@ -117,7 +155,7 @@ def results():
 
 def main():
     known = dict(re.findall(r"^#define (RL_\w+) (.*?)(?:\s*/\*.*)?$", headers(), re.M))
-    found = list(limits(known)) + list(options(known)) + list(results()) + list(errors())
+    found = list(limits(known)) + list(options(known)) + list(results()) + list(seats()) + list(errors())
     print("\n".join(found) if found else "pages and schemas are as the lists")
     return 1 if found else 0
 
