@@ -30,10 +30,10 @@ from ._live import LiveSegment
 _SECOND = 10**9
 _MOST = _rl.CAPACITY_MAX
 _REMEMBERED = 1000  # limits whose rule a storage keeps at hand
-_NUMBERS = {"keys", "ring", "key_bytes", "rules", "overrides", "bans", "holders", "cells", "reserves", "events",
-            "changes"}
-_FLAGS = {"private", "readonly", "existing", "any_owner", "huge_pages", "populate", "at_least"}
 _OTHERS = {"on_full": str, "buffer": float, "mode": lambda text: int(text, 8), "group": str}
+_DEFAULTS = {name: option.default for name, option in inspect.signature(_rl.Segment).parameters.items() if name != "name"}
+_FLAGS = {name for name, default in _DEFAULTS.items() if isinstance(default, bool)}
+_NUMBERS = set(_DEFAULTS) - _FLAGS - set(_OTHERS)
 _YES_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 
 # limits 3.14 and later
