@@ -2,11 +2,11 @@
 
 #include "dump/dump_size.h"
 
-#include <model/option.h>
 #include <rl_fields.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/option_view.h"
 #include "base/output.h"
 
 static uint64_t
@@ -35,9 +35,7 @@ size_of(const struct rl_info *info)
 	rl_info_options(info, &o);
 	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++)
 		if (is_of_size(field))
-			json_put(size, field->name,
-			         field->words ? json_text(option_format(field, &o).text)
-			                      : json_count(option_number(field, &o)));
+			json_put(size, field->name, json_option(field, &o));
 	json_put(size, "huge_pages", json_boolean(info->huge_pages));
 	json_put(size, "cluster", json_boolean(info->is_clustered));
 	return size;

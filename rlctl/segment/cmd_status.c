@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <rl_admin.h>
+#include <rl_fields.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/huge_pages.h"
 #include "base/lease_view.h"
 #include "base/limit_view.h"
+#include "base/option_view.h"
 #include "base/output.h"
 #include "base/overflow_view.h"
 #include "base/rule.h"
@@ -339,6 +341,34 @@ json_sweeper(const struct status *status)
 	return object;
 }
 
+/* Of which options it is told how much is taken, too, by the option's own name. */
+static bool
+is_room(const struct rl_field *field)
+{
+	static const char *const names[] = {"rules", "overrides", "bans", "holders"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(field->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* How it was made, in the order of the list; 0 where it has none of it. */
+static void
+put_options(json_t *object, const struct rl_info *info)
+{
+	const struct rl_field *field;
+	struct rl_options o;
+	char name[64];
+
+	rl_info_options(info, &o);
+	for (size_t i = 0; (field = rl_field(RL_OF_OPTIONS, i)); i++) {
+		snprintf(name, sizeof(name), "%s%s", field->name, is_room(field) ? "_room" : "");
+		if (field->kind != RL_FIELD_OTHER)
+			json_put(object, name, json_option(field, &o));
+	}
+}
+
 static json_t *
 json_segment(const struct status *status)
 {
@@ -348,42 +378,30 @@ json_segment(const struct status *status)
 	json_put(object, "name", json_text(info->name));
 	json_put(object, "layout", json_count(info->layout));
 	json_put(object, "bytes", json_count(info->bytes));
-	json_put(object, "keys", json_count(info->keys));
+	put_options(object, info);
 	json_put(object, "slots", json_count(info->slots));
 	json_put(object, "slots_before", json_count(info->slots_before));
 	json_put(object, "resized", json_count(info->table));
 	json_put(object, "fill", json_count(status->fill));
 	json_put(object, "fill_percent", json_count(fill_permille(status) / 10));
-	json_put(object, "ring", json_count(info->ring));
 	json_put(object, "ring_asked", json_count(info->ring_asked));
-	json_put(object, "key_bytes", json_count(info->key_bytes));
-	json_put(object, "on_full", json_text(on_full_name(info->on_full)));
-	json_put(object, "reserves", json_count(info->reserves));
-	json_put(object, "cells", json_count(info->cells));
 	json_put(object, "reserve_until_ns", json_count(info->reserve_until_ns));
 	json_put(object, "reserve", overflow_view_json(status->rl, &status->reserve));
 	json_put(object, "huge_pages", json_boolean(info->huge_pages));
 	json_put(object, "huge_bytes",
 	         status->has_huge_bytes ? json_count(status->huge_bytes) : json_null());
-	json_put(object, "buffer_ns", json_count(info->buffer_ns));
 	json_put(object, "owner", json_text(user_format(info->owner).text));
 	json_put(object, "group", json_text(group_format(info->group).text));
 	json_put(object, "mode", json_text(mode_format(info->mode).text));
 	json_put(object, "created_ns", json_count(info->created_ns));
 	json_put(object, "generation", json_count(info->generation));
 	json_put(object, "rules", json_count(info->rules_used));
-	json_put(object, "rules_room", json_count(info->rules));
 	json_put(object, "limits", json_count(info->limits_used));
 	json_put(object, "limits_room", json_count(info->limits));
 	json_put(object, "overrides", json_count(info->overrides_used));
-	json_put(object, "overrides_room", json_count(info->overrides));
 	json_put(object, "bans", json_count(status->bans));
-	json_put(object, "bans_room", json_count(info->bans));
-	json_put(object, "events", json_count(info->events));
-	json_put(object, "changes", json_count(info->changes));
 	json_put(object, "events_told", json_count(info->events_told & INT64_MAX));
 	json_put(object, "holders", json_count(info->holders_used));
-	json_put(object, "holders_room", json_count(info->holders));
 	json_put(object, "sweeper", json_sweeper(status));
 	json_put(object, "cluster", lease_view_json(&status->lease));
 	return object;
