@@ -13,13 +13,14 @@ anchored_at(const struct rl_ask *a)
 	return rl_anchored_at(rl_anchored_unpack(a->v->word), a->l->window_ns, a->now_ns);
 }
 
+/* One from which all was given back goes on, too; one that begins now is none yet. */
 static void
 fill_anchored(const struct rl_ask *a, struct rl_anchored at, struct rl_decision *d)
 {
 	d->remaining = at.cur < a->q->capacity ? a->q->capacity - at.cur : 0;
 	d->beyond = rl_beyond(a->q, at.cur);
 	d->retry_at_ns = rl_anchored_end(at, a->l->window_ns);
-	d->reset_at_ns = at.cur > 0 ? d->retry_at_ns : 0;
+	d->reset_at_ns = at.cur > 0 || at.start_ns < a->now_ns ? d->retry_at_ns : 0;
 }
 
 static void

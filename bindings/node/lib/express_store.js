@@ -53,7 +53,7 @@ class ExpressStore {
 
   async get (key) {
     const result = this.#limiter().check(keyOf(key), 0, this.#options())
-    if (result.used === 0 && result.allowed) return undefined
+    if (result.used === 0 && result.allowed && result.resetAfterMs === 0) return undefined
     return { totalHits: this.#hits(result, 0), resetTime: resetTimeOf(result) }
   }
 

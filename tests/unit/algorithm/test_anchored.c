@@ -201,6 +201,52 @@ test_a_late_refund_is_ignored(void **state)
 	rl_close(rl);
 }
 
+/* What is given back whole leaves the window, and who is reset has none. */
+static void
+test_none_is_told_from_nothing(void **state)
+{
+	struct rl *rl = test_private(20);
+	struct rl_limit limit = anchored(5, MINUTE);
+	int rule = define(rl, &limit);
+	struct rl_charges charges;
+	struct rl_result r;
+
+	(void)state;
+	test_check_at(rl, rule, "k", 1, 1, T0, NULL, &charges);
+	assert_int_equal(at_refund(rl, &charges, T0 + 1), 1);
+	at_peek(rl, rule, "k", 1, T0 + 10, &r);
+	assert_int_equal(r.used, 0);
+	assert_int_equal(r.reset_after_ns, MINUTE - 10);
+	check(rl, rule, 1, T0 + 20, &r);
+	assert_int_equal(r.reset_after_ns, MINUTE - 20);
+	at_peek(rl, rule, "k", 1, T0 + MINUTE, &r);
+	assert_int_equal(r.reset_after_ns, 0);
+	at_peek(rl, rule, "j", 1, T0, &r);
+	assert_int_equal(r.reset_after_ns, 0);
+	rl_close(rl);
+}
+
+static void
+test_who_is_reset_begins_anew(void **state)
+{
+	struct rl *rl = test_private(20);
+	struct rl_limit limit = anchored(5, MINUTE);
+	int rule = define(rl, &limit);
+	uint64_t now = rl_now(rl);
+	struct rl_result r;
+
+	(void)state;
+	check(rl, rule, 3, now, NULL);
+	assert_int_equal(rl_reset(rl, rule, "k", 1), 1);
+	at_peek(rl, rule, "k", 1, rl_now(rl) + 10, &r);
+	assert_int_equal(r.used, 0);
+	assert_int_equal(r.reset_after_ns, 0);
+	now = rl_now(rl) + 20;
+	check(rl, rule, 1, now, &r);
+	assert_int_equal(r.reset_after_ns, MINUTE);
+	rl_close(rl);
+}
+
 static void
 test_without_an_end(void **state)
 {
@@ -441,6 +487,8 @@ main(void)
 		cmocka_unit_test(test_beside_its_definition),
 		cmocka_unit_test(test_begins_with_the_first_charge),
 		cmocka_unit_test(test_a_late_refund_is_ignored),
+		cmocka_unit_test(test_none_is_told_from_nothing),
+		cmocka_unit_test(test_who_is_reset_begins_anew),
 		cmocka_unit_test(test_without_an_end),
 		cmocka_unit_test(test_denied_ones_do_not_go_round),
 		cmocka_unit_test(test_may_be_switched),

@@ -66,6 +66,22 @@ describe('a store of express-rate-limit', () => {
     assert.equal((await store.increment('nobody')).totalHits, 1)
   })
 
+  test('a window from which all was taken back is there until it ends, or is reset', async () => {
+    const store = expressStore()
+    await store.increment('a')
+    clock.tick(1000)
+    await store.decrement('a')
+    const { totalHits, resetTime } = await store.get('a')
+    assert.deepEqual([totalHits, resetTime.getTime()], [0, START + MINUTE])
+    await store.resetKey('a')
+    clock.tick(1)
+    assert.equal(await store.get('a'), undefined)
+    await store.increment('a')
+    await store.decrement('a')
+    clock.tick(MINUTE)
+    assert.equal(await store.get('a'), undefined)
+  })
+
   test('takes back hits beyond the limit', async () => {
     const store = expressStore({ limit: 2 })
     for (let i = 0; i < 5; i++) await store.increment('a')
