@@ -69,3 +69,16 @@ rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result *res
 	add(h, "X-RateLimit-Reset", h->triple.reset);
 	return 0;
 }
+
+ssize_t
+rlb_problem(const char *name, const struct rl_result *result, unsigned status,
+            char to[RL_HTTP_PROBLEM_SIZE])
+{
+	struct rl_http_problem problem = {.status = status};
+
+	if (result->error == 0 && result->verdict != RL_UNDECIDED) {
+		problem.policy = name;
+		problem.result = result;
+	}
+	return rl_http_problem(&problem, to, RL_HTTP_PROBLEM_SIZE);
+}

@@ -839,6 +839,21 @@ PPCODE:
 		mPUSHs(newSVpv(h.field[i].value, 0));
 	}
 
+SV *
+_problem(struct rule *rule, SV *raw, unsigned status)
+INIT:
+	char text[RL_HTTP_PROBLEM_SIZE];
+	struct rl_result result;
+CODE:
+	if (!SvPOK(raw) || SvCUR(raw) != sizeof result)
+		BAD("this is no result");
+	memcpy(&result, SvPVX(raw), sizeof result);
+	if (rlb_problem(rule->r.name, &result, status, text) < 0)
+		BAD("status: %u; 100 to 599 is allowed", status);
+	RETVAL = newSVpv(text, 0);
+OUTPUT:
+	RETVAL
+
 MODULE = RL  PACKAGE = RL::Kept
 
 void

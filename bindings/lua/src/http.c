@@ -83,14 +83,9 @@ lrl_rule_problem(lua_State *L)
 {
 	struct rule *rule = lrl_rule(L, 1);
 	struct rl_result r = read_result(L);
-	struct rl_http_problem problem = {.status = (unsigned)luaL_checkinteger(L, 3),
-	                                  .result = &r};
 	char text[RL_HTTP_PROBLEM_SIZE];
-	ssize_t len;
+	ssize_t len = rlb_problem(rule->r.name, &r, (unsigned)luaL_checkinteger(L, 3), text);
 
-	if (r.verdict != RL_UNDECIDED)
-		problem.policy = rule->r.name;
-	len = rl_http_problem(&problem, text, sizeof text);
 	if (len < 0)
 		return luaL_error(L, "problem: a status from 100 to 599 is expected");
 	lua_pushlstring(L, text, (size_t)len);

@@ -211,6 +211,11 @@ sub headers {
     return $self->{rule}->_headers(@$self{qw(raw now_ns)}, $given->{reset}, $given->{set} // 'ietf');
 }
 
+sub problem {
+    my ($self, $status) = @_;
+    return $self->{rule}->_problem($self->{raw}, $status);
+}
+
 sub _kept {
     my $self = shift;
     return $self->{kept} // RL::Error->throw(EINVAL => 22, 'this request kept no charges: ask with keep => 1');
@@ -332,6 +337,8 @@ seconds, and each with C<_ns>; C<error>, a name if it could not be decided. C<he
 names and values; with C<< reset => 'unix' >> C<X-RateLimit-Reset> is a time, and with C<< set => 'ietf-7' >> they are
 as that version of the draft has them. C<passes> is whether it is allowed, and dies
 if that could not be decided.
+
+C<problem($status)> is the body of a refusal, as RFC 9457 has it (C<application/problem+json>).
 
 With C<keep> the result has what was charged: C<refund> gives it back (C<< holds => 0 >>: but for units in flight), C<release> gives
 back units in flight; C<settle($actual)> says what the request has cost, once that is known: less than was charged comes back, more is

@@ -187,8 +187,8 @@ sub app {
 }
 sub call {
     my ($app, %env) = @_;
-    my ($status, $fields) = @{ $app->({ REMOTE_ADDR => '203.0.113.7', 'psgi.errors' => RL::Test::Errors->new, %env }) };
-    return ($status, {@$fields});
+    my ($status, $fields, $body) = @{ $app->({ REMOTE_ADDR => '203.0.113.7', 'psgi.errors' => RL::Test::Errors->new, %env }) };
+    return ($status, {@$fields}, join '', @$body);
 }
 {
     package RL::Test::Errors;
@@ -197,13 +197,15 @@ sub call {
     sub print { $text .= $_[1]; return 1 }
 }
 my $app = app(rule => 'page', limit => '2/min', trusted => ['10.0.0.0/8']);
-my ($status, $fields) = call($app);
+my ($status, $fields, $body) = call($app);
 is($status, 200, 'middleware: allowed');
 is($fields->{'RateLimit-Policy'}, '"page";q=2;w=60', 'middleware: its policy');
 ok($fields->{'X-Here'} && !exists $fields->{'X-RateLimit-Limit'}, 'middleware: and its answer');
 call($app);
-($status, $fields) = call($app);
+($status, $fields, $body) = call($app);
 is($status, 429, 'middleware: over');
+is($fields->{'Content-Type'}, 'application/problem+json', 'middleware: a body for programs');
+like($body, qr/#quota-exceeded".*"status": 429.*"violated-policies": \["page"\]/, 'middleware: of that kind');
 cmp_ok($fields->{'Retry-After'}, '>', 0, 'middleware: until when');
 is((call($app, REMOTE_ADDR => '10.0.0.1', HTTP_X_FORWARDED_FOR => '6.6.6.6, 203.0.113.7'))[0], 429, 'middleware: behind a proxy');
 is((call($app, REMOTE_ADDR => '2001:db8::1'))[0], 200, 'middleware: IPv6');
@@ -215,7 +217,9 @@ ok(exists $fields->{'X-RateLimit-Limit'} && !exists $fields->{RateLimit}, 'middl
 ($status, $fields) = call(app(rule => 'page', headers => 'ietf-7'));
 is($fields->{'RateLimit-Policy'}, '2;w=60', 'middleware: by an older version of the draft');
 like($fields->{RateLimit}, qr/^limit=2, remaining=0, reset=\d+$/, 'middleware: what is left, by it');
-is((call(app(rule => 'page', key => sub { '' })))[0], 503, 'middleware: undecided');
+($status, $fields, $body) = call(app(rule => 'page', key => sub { '' }));
+is($status, 503, 'middleware: undecided');
+like($body, qr/#temporary-reduced-capacity"/, 'middleware: and its body');
 is((call(app(rule => 'page', key => sub { '' }, on_error => 'allow')))[0], 200, 'middleware: let through');
 is($RL::Test::Errors::text, "rl: rule page: RL_EEMPTY: refused\nrl: rule page: RL_EEMPTY: let through\n", 'middleware: both are told');
 

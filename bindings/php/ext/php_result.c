@@ -206,6 +206,23 @@ ZEND_METHOD(Rl_Result, headers)
 		add_assoc_string(return_value, h.field[i].name, h.field[i].value);
 }
 
+ZEND_METHOD(Rl_Result, problem)
+{
+	struct result_object *result = RESULT;
+	char text[RL_HTTP_PROBLEM_SIZE];
+	zend_long status;
+
+	ZEND_PARSE_PARAMETERS_START(1, 1)
+	Z_PARAM_LONG(status)
+	ZEND_PARSE_PARAMETERS_END();
+	if (status < 0 || status > 599 ||
+	    rlb_problem(result->entry->r.name, &result->r, (unsigned)status, text) < 0) {
+		zend_argument_value_error(1, "must be from 100 to 599");
+		RETURN_THROWS();
+	}
+	RETURN_STRING(text);
+}
+
 /* May something be given back? false is no, or an exception. */
 static bool
 begin(struct result_object *result)

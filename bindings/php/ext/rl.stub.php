@@ -231,6 +231,9 @@ namespace Rl {
         /** @phpstan-return array<string, string> the fields of an HTTP answer; $unix: X-RateLimit-Reset is Unix time */
         public function headers(bool $unix = false, string $set = "ietf"): array {}
 
+        /** the body of a refusal with that status: application/problem+json, as RFC 9457 has it */
+        public function problem(int $status): string {}
+
         /** Give back what was charged: whether it was. Without $holds units in flight stay, for release(). */
         public function refund(?int $now = null, bool $holds = true): bool {}
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* clang-format off */
 /* This is a generated file, edit the .stub.php file instead.
- * Stub hash: f73e4e15b14ea15ff71a6b3f475d6451011c864e */
+ * Stub hash: 9ee028cf5190309d9e257e82c0ced353297b4472 */
 
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_Rl_unlink, 0, 1, IS_VOID, 0)
 	ZEND_ARG_TYPE_INFO(0, name, IS_STRING, 0)
@@ -210,6 +210,10 @@ ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Result_headers, 0, 0, I
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, set, IS_STRING, 0, "\"ietf\"")
 ZEND_END_ARG_INFO()
 
+ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Result_problem, 0, 1, IS_STRING, 0)
+	ZEND_ARG_TYPE_INFO(0, status, IS_LONG, 0)
+ZEND_END_ARG_INFO()
+
 ZEND_BEGIN_ARG_WITH_RETURN_TYPE_INFO_EX(arginfo_class_Rl_Result_refund, 0, 0, _IS_BOOL, 0)
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, now, IS_LONG, 1, "null")
 	ZEND_ARG_TYPE_INFO_WITH_DEFAULT_VALUE(0, holds, _IS_BOOL, 0, "true")
@@ -329,6 +333,7 @@ ZEND_METHOD(Rl_Result, delayNs);
 ZEND_METHOD(Rl_Result, window);
 ZEND_METHOD(Rl_Result, windowNs);
 ZEND_METHOD(Rl_Result, headers);
+ZEND_METHOD(Rl_Result, problem);
 ZEND_METHOD(Rl_Result, refund);
 ZEND_METHOD(Rl_Result, settle);
 ZEND_METHOD(Rl_Result, release);
@@ -427,6 +432,7 @@ static const zend_function_entry class_Rl_Result_methods[] = {
 	ZEND_ME(Rl_Result, window, arginfo_class_Rl_Result_window, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, windowNs, arginfo_class_Rl_Result_windowNs, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, headers, arginfo_class_Rl_Result_headers, ZEND_ACC_PUBLIC)
+	ZEND_ME(Rl_Result, problem, arginfo_class_Rl_Result_problem, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, refund, arginfo_class_Rl_Result_refund, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, settle, arginfo_class_Rl_Result_settle, ZEND_ACC_PUBLIC)
 	ZEND_ME(Rl_Result, release, arginfo_class_Rl_Result_release, ZEND_ACC_PUBLIC)

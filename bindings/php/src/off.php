@@ -347,6 +347,11 @@ final class Result
         return [];
     }
 
+    public function problem(int $status): string
+    {
+        return '';
+    }
+
     public function refund(?int $now = null, bool $holds = true): bool
     {
         return false;

@@ -348,6 +348,19 @@ result_headers(int argc, VALUE *argv, VALUE self)
 	return fields;
 }
 
+/* The body of a refusal with that status, as RFC 9457 has it. */
+static VALUE
+result_problem(VALUE self, VALUE status)
+{
+	struct result *result = result_get(self);
+	char text[RL_HTTP_PROBLEM_SIZE];
+
+	if (rlb_problem(rlr_rule(result->self_rule)->r.name, &result->r, NUM2UINT(status), text) <
+	    0)
+		rb_raise(rb_eArgError, "status: 100 to 599 is needed");
+	return rb_utf8_str_new_cstr(text);
+}
+
 static const struct {
 	const char *name;
 	VALUE (*get)(VALUE self);
@@ -386,4 +399,5 @@ rlr_init_result(void)
 	rb_define_method(rlr_result_class, "refund", result_refund, -1);
 	rb_define_method(rlr_result_class, "settle", result_settle, -1);
 	rb_define_method(rlr_result_class, "headers", result_headers, -1);
+	rb_define_method(rlr_result_class, "problem", result_problem, 1);
 }

@@ -141,8 +141,9 @@ class TestMiddleware < Minitest::Test
     assert_match(/\A"page";r=1;t=\d+\z/, headers["RateLimit"])
     refute headers.key?("X-RateLimit-Limit")
     ask(limited)
-    status, headers, = ask(limited)
-    assert_equal 429, status
+    status, headers, body = ask(limited)
+    assert_equal [429, "application/problem+json"], [status, headers["Content-Type"]]
+    assert_match(/#quota-exceeded".*"status": 429.*"violated-policies": \["page"\]/, body.join)
     assert_operator Integer(headers["Retry-After"]), :>, 3000
     assert_equal 200, ask(limited, REMOTE_ADDR: "203.0.113.2").first
   end

@@ -100,8 +100,9 @@ final class Limit
 
     private static function refuse(Result $result): never
     {
-        http_response_code(['never' => 403, 'undecided' => 503][$result->verdict()] ?? 429);
-        header('Content-Type: text/plain');
-        exit("Not now\n");
+        $status = ['never' => 403, 'undecided' => 503][$result->verdict()] ?? 429;
+        http_response_code($status);
+        header('Content-Type: application/problem+json');
+        exit($result->problem($status));
     }
 }

@@ -39,7 +39,7 @@ module RL
       return @app.call(env) if key.nil?
 
       result = @rule.check(key.to_s, keep: true)
-      return undecided(env, result.error) if result.error
+      return undecided(env, result) if result.error
       return refuse(result) unless result.allowed?
 
       serve(env, result)
@@ -86,14 +86,18 @@ module RL
     end
 
     def refuse(result)
-      [429, { "Content-Type" => "text/plain" }.merge(fields(result)), ["Too many requests\n"]]
+      problem(result, 429, fields(result))
     end
 
-    def undecided(env, error)
-      env["rack.errors"]&.puts("rl: rule #{@rule.name}: #{error}: #{@on_error} by on_error")
+    def problem(result, status, fields)
+      [status, { "Content-Type" => "application/problem+json" }.merge(fields), [result.problem(status)]]
+    end
+
+    def undecided(env, result)
+      env["rack.errors"]&.puts("rl: rule #{@rule.name}: #{result.error}: #{@on_error} by on_error")
       return @app.call(env) if @on_error == :allow
 
-      [503, { "Content-Type" => "text/plain" }, ["Cannot be decided\n"]]
+      problem(result, 503, {})
     end
   end
 end

@@ -66,6 +66,10 @@ module RL
       {}
     end
 
+    def problem(_status)
+      ""
+    end
+
     def refund(now: nil, holds: true)
       false
     end

@@ -41,13 +41,13 @@ sub call {
     if ($result->error) {
         my $what = $self->{passing} ? 'let through' : 'refused';
         $env->{'psgi.errors'}->print('rl: rule ' . $self->{of}->name . ': ' . $result->error . ": $what\n");
-        return $self->{passing} ? $self->app->($env) : _answer(503, 'Cannot be decided');
+        return $self->{passing} ? $self->app->($env) : _answer($result, 503);
     }
     my %fields = $result->headers(set => $self->{set});
     my @shown = map { ($_ => $fields{$_}) } grep { /$self->{shown}/ } sort keys %fields;
     push @shown, 'Retry-After' => $fields{'Retry-After'} if exists $fields{'Retry-After'};
-    return _answer(403, 'Forbidden', @shown) if $result->reason eq 'ban' && !$result->is_allowed;
-    return _answer(429, 'Too many requests', @shown) unless $result->is_allowed;
+    return _answer($result, 403, @shown) if $result->reason eq 'ban' && !$result->is_allowed;
+    return _answer($result, 429, @shown) unless $result->is_allowed;
     my $answer = eval { $self->app->($env) } or do {
         my $error = $@;
         $self->_judge($env, 500);
@@ -70,8 +70,8 @@ sub _client {
 }
 
 sub _answer {
-    my ($status, $text, @fields) = @_;
-    return [$status, ['Content-Type' => 'text/plain', @fields], ["$text\n"]];
+    my ($result, $status, @fields) = @_;
+    return [$status, ['Content-Type' => 'application/problem+json', @fields], [$result->problem($status)]];
 }
 
 1;
