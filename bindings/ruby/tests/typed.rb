@@ -21,7 +21,7 @@ RBS::Test::Tester::MethodCallTester.prepend(Module.new do
     raise "#{trace.method_name}: #{e.errors.map { |one| "#{one.class.name.split('::').last} #{RBS::Test::Errors.to_string(one)}" }.join('; ')}"
   end
 end)
-READERS = RL::Result.public_instance_methods(false) - %i[settle stream]
+READERS = RL::Result.public_instance_methods(false) - %i[problem settle stream]
 [RL::Error, RL::Segment, RL::Rule, RL::Result, RL::Counters, RL::Count, RL::Proxies, RL::Answers, RL::CacheStore,
  RL::RackAttackStore, RL::Middleware].each { |klass| tester.install!(klass, sample_size: 100, unchecked_classes: []) }
 
@@ -37,6 +37,7 @@ class TestTyped < Minitest::Test
   def test_every_reader_of_a_result
     result = @rule.check("a", 1, now: Time.now, keep: true)
     READERS.each { |name| result.public_send(name) }
+    assert_includes result.problem(429), "quota-exceeded"
     assert @rule.check("a", keep: true).settle(2)
     assert(@rule.spend("a", 1) { |spent| spent.settle(3) })
     @rule.check("a", keep: true).stream(%w[a b]) { 1 }.tap { |stream| stream.each { |chunk| chunk } }.close
