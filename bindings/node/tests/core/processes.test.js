@@ -16,7 +16,8 @@ const program = (name) => path.join(__dirname, '..', 'programs', name)
 async function startLimited (name) {
   const primary = fork(program('limited.js'), [name], { stdio: 'inherit' })
   let last
-  while (last?.listening !== 4) [last] = await once(primary, 'message')
+  primary.on('message', (message) => { last = message })
+  await until(() => last?.listening === 4, 'four workers')
   return [primary, last.port]
 }
 
