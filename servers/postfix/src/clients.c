@@ -2,8 +2,9 @@
 /*
  * Connections. A client sends requests one after the other, and gets a reply to each. Nothing waits
  * for a client: what it sends is kept until a request is whole, and its next request is not looked
- * at before it has taken the reply. Who takes too long is cut off, and so is who has been idle the
- * longest, when all places are taken.
+ * at before it has taken the reply. A request that waits for its share is asked again when it is
+ * due. Who takes too long is cut off, and so is who has been idle the longest, when all places are
+ * taken.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,8 +25,9 @@ struct client {
 	int fd;
 	uint64_t since_ms; /* when it began what it is doing */
 	size_t in_len, out_len, out_at;
-	size_t searched; /* bytes of `in` without the end of a request */
-	size_t whole;    /* bytes of the first request, once it is whole; else 0 */
+	size_t searched;  /* bytes of `in` without the end of a request */
+	size_t whole;     /* bytes of the first request, once it is whole; else 0 */
+	struct wait wait; /* of the first request */
 	char in[REQUEST_MAX];
 	char out[REPLY_MAX];
 };
@@ -78,6 +80,7 @@ add(int fd)
 	}
 	client->fd = fd;
 	client->since_ms = clock_ms();
+	client->wait = (struct wait){0};
 	client->in_len = client->out_len = client->out_at = client->searched = client->whole = 0;
 	clients[client_count++] = client;
 }
@@ -111,6 +114,14 @@ find_whole(struct client *c)
 	return c->whole > 0;
 }
 
+/* Whether there is a request to answer now. */
+static bool
+has_more(struct client *c)
+{
+	return c->out_len == 0 && (c->wait.end_ms == 0 || clock_ms() >= c->wait.next_ms) &&
+	       find_whole(c);
+}
+
 /* Answers the first request, which is whole. false: it is none of Postfix's. */
 static bool
 answer(struct server *server, struct client *c)
@@ -122,7 +133,10 @@ answer(struct server *server, struct client *c)
 		say(SAY_REQUEST, "a request is refused: %s; its client is cut off", fault);
 		return false;
 	}
-	c->out_len = policy_reply(server->segment, server->settings, &request, c->out);
+	c->out_len = policy_reply(server->segment, server->settings, &request, &c->wait, c->out);
+	if (c->out_len == 0)
+		return true;
+	c->wait = (struct wait){0};
 	c->in_len -= c->whole;
 	memmove(c->in, c->in + c->whole, c->in_len);
 	c->whole = c->searched = 0;
@@ -133,7 +147,7 @@ answer(struct server *server, struct client *c)
 static bool
 answer_all(struct server *server, struct client *c)
 {
-	for (int i = 0; i < TURN_MAX && c->out_len == 0 && find_whole(c); i++)
+	for (int i = 0; i < TURN_MAX && has_more(c); i++)
 		if (!answer(server, c))
 			return false;
 	if (c->out_len > 0 || c->in_len < REQUEST_MAX || find_whole(c))
@@ -155,13 +169,6 @@ receive(struct server *server, struct client *c)
 		c->since_ms = clock_ms();
 	c->in_len += (size_t)got;
 	return answer_all(server, c);
-}
-
-/* Whether the client has more requests whole than it had turns. */
-static bool
-has_more(struct client *c)
-{
-	return c->out_len == 0 && find_whole(c);
 }
 
 static bool
@@ -204,13 +211,23 @@ accept_all(int listener)
 	}
 }
 
-static bool
-has_work(void)
+#define LONGEST_MS 1000
+
+/* Until a request is to be answered that is there already; LONGEST_MS at most. */
+static int
+work_after_ms(void)
 {
-	for (size_t i = 0; i < client_count; i++)
+	uint64_t now_ms = clock_ms(), first_ms = LONGEST_MS;
+
+	for (size_t i = 0; i < client_count && first_ms > 0; i++) {
+		const struct client *c = clients[i];
+
 		if (has_more(clients[i]))
-			return true;
-	return false;
+			first_ms = 0;
+		else if (c->wait.end_ms > 0 && c->wait.next_ms - now_ms < first_ms)
+			first_ms = c->wait.next_ms - now_ms;
+	}
+	return (int)first_ms;
 }
 
 static int
@@ -261,11 +278,11 @@ clients_serve(struct server *server, int first_client)
 	while (listeners > 0 || client_count > 0) {
 		size_t n = fill(server, polled, is_paused);
 
-		if (poll(polled, n,
-		         has_work()  ? 0
-		         : is_paused ? PAUSE_MS
-		                     : 1000) < 0 &&
-		    errno != EINTR)
+		int patience_ms = work_after_ms();
+
+		if (is_paused && patience_ms > PAUSE_MS)
+			patience_ms = PAUSE_MS;
+		if (poll(polled, n, patience_ms) < 0 && errno != EINTR)
 			break;
 		if (polled[0].revents)
 			return read_signal(server->signals);

@@ -204,9 +204,35 @@ fill_allowed(const struct settings *settings, const struct asked *asked,
 	                        (unsigned long long)((delay_ns + RL_SECOND - 1) / RL_SECOND));
 }
 
+/* Denied for want of a share: whether it comes again, as long as the limit says. */
+static bool
+waits(struct wait *wait, const struct rl_result *r)
+{
+	uint64_t now_ms = clock_ms(), next_ms = now_ms + r->retry_after_ns / RL_MILLISECOND;
+
+	if (r->reason != RL_BY_SHARE || r->delay_ns == 0)
+		return false;
+	if (wait->end_ms == 0)
+		wait->end_ms = now_ms + r->delay_ns / RL_MILLISECOND;
+	wait->next_ms = next_ms < wait->end_ms ? next_ms : wait->end_ms;
+	return true;
+}
+
+/* All but the last try say that they come again. */
+static enum rl_verdict
+decide(struct rl *rl, struct asked *asked, const struct wait *wait, struct rl_result *results,
+       size_t *decided)
+{
+	bool comes_again = wait->end_ms == 0 || clock_ms() < wait->end_ms;
+
+	for (size_t i = 0; i < asked->count; i++)
+		asked->items[i].flags |= comes_again ? RL_ITEM_WAITS : 0;
+	return rl_check_all(rl, asked->items, asked->count, results, decided);
+}
+
 size_t
 policy_reply(struct segment *segment, const struct settings *settings,
-             const struct request *request, char reply[REPLY_MAX])
+             const struct request *request, struct wait *wait, char reply[REPLY_MAX])
 {
 	static struct asked asked;
 	struct rl_result results[CHECKS_MAX] = {0};
@@ -223,7 +249,9 @@ policy_reply(struct segment *segment, const struct settings *settings,
 	if (!rl)
 		return fill_error(settings, settings->checks[asked.checks[0]].rule, segment->error,
 		                  reply);
-	verdict = rl_check_all(rl, asked.items, asked.count, results, &decided);
+	verdict = decide(rl, &asked, wait, results, &decided);
+	if (verdict == RL_DENIED && waits(wait, &results[decided]))
+		return 0;
 	if (verdict == RL_ALLOWED)
 		return fill_allowed(settings, &asked, results, reply);
 	if (decided >= asked.count)

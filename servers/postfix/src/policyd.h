@@ -223,9 +223,18 @@ struct segment {
 struct rl *segment_get(struct segment *segment, const struct settings *settings);
 void segment_close(struct segment *segment);
 
-/* policy.c: the reply to a request, "action=...\n\n"; its length. */
+/* A request that waits for a share of a cluster's limit; CLIENTS_MAX of them at most. */
+struct wait {
+	uint64_t end_ms; /* 0: it does not */
+	uint64_t next_ms;
+};
+
+/*
+ * policy.c: the reply to a request, "action=...\n\n"; its length. 0: there is none yet, and it is
+ * to be asked again at next_ms.
+ */
 size_t policy_reply(struct segment *segment, const struct settings *settings,
-                    const struct request *request, char reply[REPLY_MAX]);
+                    const struct request *request, struct wait *wait, char reply[REPLY_MAX]);
 
 /* After the settings were read: whether checks apply is watched anew. */
 void policy_begin(void);

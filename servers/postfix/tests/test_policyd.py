@@ -5,14 +5,19 @@ import gzip
 import json
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import support as s
+
+sys.path.insert(0, os.path.join(s.TOP, "tests", "support"))
+import lent  # noqa: E402
 
 HOURLY = {"messages": {"algorithm": "fixed_window", "limit": "3/day"}}
 
@@ -523,6 +528,43 @@ class Policyd(unittest.TestCase):
                                   env=s.environment(), timeout=s.PATIENCE, check=False)
             self.assertEqual(done.returncode, status, arguments)
             self.assertIn(text, done.stdout + done.stderr)
+
+
+@unittest.skipUnless(shutil.which("redis-server"), "there is no redis-server")
+class Shares(unittest.TestCase):
+    """A share of a cluster's limit is waited for, beside a real store and rld, while others are answered."""
+
+    def setUp(self):
+        self.host = lent.Host(f"postfix-lent-{os.getpid()}")
+        self.addCleanup(self.host.close)
+        checks = [{"rule": "five", "key": "sender"}, {"rule": "none", "key": "recipient"}]
+        self.server = s.Server({"segment": self.host.name, "checks": checks})
+        self.addCleanup(self.server.end)
+
+    def five(self, sender, count):
+        return [self.server.ask(sender=sender) == "action=DUNNO" for _ in range(count)]
+
+    def test_five_of_five(self):
+        self.assertEqual(self.five("a@example.org", 7), [True] * 5 + [False] * 2)
+
+    def test_nobody_waits_where_the_limit_says_so(self):
+        self.assertIn("DEFER", self.server.ask(recipient="b@example.org"))
+
+    def test_others_are_answered_and_who_goes_is_not_charged(self):
+        self.host.stop()
+        began = time.monotonic()
+        with self.server.connect() as waits, self.server.connect() as gone:
+            gone.sendall(s.request(sender="gone@example.org"))
+            waits.sendall(s.request(sender="c@example.org"))
+            self.assertEqual(self.server.ask(), "action=DUNNO")
+            served = time.monotonic() - began
+            gone.close()
+            self.assertIn("DEFER", s.read_reply(waits))
+            took = time.monotonic() - began
+        self.host.go_on()
+        self.assertGreater(took, 0.9)
+        self.assertLess(served, took)
+        self.assertEqual(self.five("gone@example.org", 6), [True] * 5 + [False])
 
 
 if __name__ == "__main__":
