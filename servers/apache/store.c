@@ -32,10 +32,13 @@ static struct {
 	struct store *store;
 	int error; /* why there is none */
 	int is_looking;
+	int is_unsure; /* whether the store is the segment still: who enters waits, microseconds, or
+	                  until another is open */
+	pthread_cond_t sure;
 	apr_time_t looked;
 	pid_t parent;
 	int is_root; /* the parent: then children are of another user */
-} now = {.lock = PTHREAD_MUTEX_INITIALIZER, .error = NOT_TRIED};
+} now = {.lock = PTHREAD_MUTEX_INITIALIZER, .sure = PTHREAD_COND_INITIALIZER, .error = NOT_TRIED};
 
 /* Rules */
 
@@ -280,6 +283,14 @@ is_current(const struct store *store)
 	return stat(store->path, &is) == 0 && is.st_ino == store->ino && is.st_dev == store->dev;
 }
 
+/* Under the lock. */
+static void
+be_sure(void)
+{
+	now.is_unsure = 0;
+	pthread_cond_broadcast(&now.sure);
+}
+
 /* One thread of the process is here at a time, and now.store changes here alone. */
 static void
 look(void)
@@ -288,6 +299,9 @@ look(void)
 	int error;
 
 	if (now.store && is_current(now.store)) {
+		pthread_mutex_lock(&now.lock);
+		be_sure();
+		pthread_mutex_unlock(&now.lock);
 		look_for_rules(now.store, 0);
 		return;
 	}
@@ -334,7 +348,7 @@ void
 store_child(apr_pool_t *pchild)
 {
 	now.looked = 0;
-	now.is_looking = 0;
+	now.is_looking = now.is_unsure = 0;
 	apr_pool_cleanup_register(pchild, NULL, leave_child, apr_pool_cleanup_null);
 }
 
@@ -348,6 +362,7 @@ is_due(apr_time_t at)
 		return 0;
 	now.looked = at;
 	now.is_looking = 1;
+	now.is_unsure = now.store != NULL;
 	return 1;
 }
 
@@ -359,12 +374,15 @@ store_enter(apr_time_t at, int *error)
 
 	pthread_mutex_lock(&now.lock);
 	is_looker = is_due(at);
-	pthread_mutex_unlock(&now.lock);
-	if (is_looker)
+	if (is_looker) {
+		pthread_mutex_unlock(&now.lock);
 		look();
-	pthread_mutex_lock(&now.lock);
-	if (is_looker)
+		pthread_mutex_lock(&now.lock);
 		now.is_looking = 0;
+		be_sure();
+	}
+	while (now.is_unsure)
+		pthread_cond_wait(&now.sure, &now.lock);
 	store = now.store;
 	if (store)
 		store->users++;

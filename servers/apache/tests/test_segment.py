@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import unittest
 
 from server import Apache, eventually, mappings, rlctl, segment_name, unlink, used
@@ -93,6 +94,16 @@ class Missing(unittest.TestCase):
             apache.restart()  # what a child has made, the parent takes
             self.assertEqual(apache.statuses(2), [429, 429])
             self.assertEqual(self.complaints(apache), 0)
+
+    def test_removed_in_a_storm(self):
+        """From when one thread has seen it, none counts in the old one: of the new one's hundred not one more is let in."""
+        rule = LIMIT.replace("page 3/30d", "page 100/30d")
+        for _ in range(3):
+            with Apache(rule, segment=self.segment, children=1, mpm="event") as apache:
+                apache.get("/")
+                rlctl(self.segment, "unlink", "--yes")
+                time.sleep(1.1)  # the next request is the one that looks
+                self.assertEqual(apache.many(300, threads=16)[200], 100)
 
     def test_removed_and_cannot_be_made(self):
         """The old one limits on."""
