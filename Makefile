@@ -277,7 +277,7 @@ $(eval $(call PROGRAMS,build/v/whole/tests,build,$(LINK),build/librl.a,build))
 # packaged for musl; left out are those of config and rld, and one that loads a library of glibc.
 MUSL      := build/v/musl
 MUSL_NOT := unit/config/test_config unit/config/test_config_% $(OF_RLD) \
-             unit/bindings/test_% unit/config/test_share unit/config/test_health unit/segment/test_counters unit/decide/test_counted
+             unit/bindings/test_% unit/servers/test_% unit/config/test_share unit/config/test_health unit/segment/test_counters unit/decide/test_counted
 MUSL_TESTS := $(patsubst %,$(MUSL)/tests/%,$(filter-out $(MUSL_NOT),$(UNIT)))
 $(eval $(call VARIANT,$(MUSL),musl-gcc,-O2 $(C11) -Itests/musl -isystem $(MUSL)/kernel))
 $(SUPPORT:%.c=$(MUSL)/o/%.o) $(MUSL_TESTS:$(MUSL)/%=$(MUSL)/o/%.o): | $(MUSL)/kernel
