@@ -34,7 +34,7 @@ is_of_tools() {
 	while read -r header; do
 		[[ ! -e $top/config/$header ]] || return 0
 	done < <(sed -n 's/^#include "\(.*\)"$/\1/p' "$1")
-	grep -q -e /rld/ -e /examples/ -e build/v/ "$1"
+	grep -q -e /rld/ -e /examples/ -e /bindings/ -e /servers/ -e build/v/ "$1"
 }
 
 build_library() {
