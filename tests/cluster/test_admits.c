@@ -202,7 +202,7 @@ test_who_comes_each_second(void **state)
 	}
 }
 
-/* Without calls it takes longer, and that is all. */
+/* Without calls it takes longer: until who holds it renews, each third of a lease of 30 s. */
 static void
 test_nobody_hears_a_call(void **state)
 {
@@ -217,7 +217,7 @@ test_nobody_hears_a_call(void **state)
 		printf("%3d hosts, no calls: half within %.0f ms, all within %.0f ms\n", c.hosts,
 		       (double)t.waited_ns[t.count / 2] / 1e6,
 		       (double)t.waited_ns[t.count - 1] / 1e6);
-		assert_true(t.waited_ns[t.count - 1] < 10 * RL_SECOND);
+		assert_true(t.waited_ns[t.count - 1] < 11 * RL_SECOND);
 	}
 }
 
