@@ -2,12 +2,13 @@
 #include "rl.h"
 
 #include "decide/check.h"
+#include "decide/each.h"
 #include "decide/exception.h"
 #include "decide/several.h"
 #include "decide/sleep.h"
 #include "decide/usual.h"
 
-/* By what rl_usual_take() has taken of a look. */
+/* By what rl_usual_take() has taken of a look, or of several limits by the look. */
 static inline __attribute__((always_inline)) int
 check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_len, uint64_t cost,
             uint64_t now_ns, struct rl_result *result, const struct rl_policy_look *look,
@@ -18,11 +19,12 @@ check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_
 	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
 	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
-		return kind == RL_POLICY_BUCKET
-		               ? RL_AGAIN
-		               : rl_exception_usual(rl, rule, key, key_len, cost, now_ns, result,
-		                                    u->limit, u->quota.capacity, hash, look->cached,
-		                                    look->sequence);
+		return kind != 0 ? RL_AGAIN
+		                 : rl_exception_usual(rl, rule, key, key_len, cost, now_ns, result,
+		                                      u->limit, u->quota.capacity, hash,
+		                                      look->cached, look->sequence);
+	if (kind == RL_POLICY_MORE)
+		return rl_each_decide(rl, rule, key, key_len, hash, cost, now_ns, result, look);
 	rl_usual_place(rl, hash, u);
 	rl_table_prefetch(&rl->segment.table, &u->candidates);
 	if (__builtin_expect(!rl_usual_find(rl, now_ns, u), 0))
@@ -44,13 +46,16 @@ check_any(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cos
 }
 
 static __attribute__((noinline)) int
-check_bucket(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
-             uint64_t now_ns, struct rl_result *result, const struct rl_policy_cached *cached,
-             uint64_t sequence)
+check_other(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost,
+            uint64_t now_ns, struct rl_result *result, const struct rl_policy_cached *cached,
+            uint64_t sequence)
 {
 	const struct rl_policy_look look = rl_policy_looked(cached, sequence);
 	struct rl_usual u;
 
+	if (look.steps & RL_POLICY_MORE)
+		return check_usual(rl, RL_POLICY_MORE, rule, key, key_len, cost, now_ns, result,
+		                   &look, &u);
 	return rl_usual_take(RL_POLICY_BUCKET, rule, cost, &look, &u)
 	               ? check_usual(rl, RL_POLICY_BUCKET, rule, key, key_len, cost, now_ns, result,
 	                             &look, &u)
@@ -65,12 +70,12 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
 	struct rl_policy_look look;
 	struct rl_usual u;
 
-	if (!rl_usual_look(rl, rule, key, key_len, now_ns, &look))
+	if (key_len - 1 >= RL_KEY_MAX || !key || !rl_usual_look(rl, rule, now_ns, &look))
 		return RL_AGAIN;
 	if (__builtin_expect(!rl_usual_take(0, rule, cost, &look, &u), 0))
-		return look.steps & RL_POLICY_BUCKET
-		               ? check_bucket(rl, rule, key, key_len, cost, now_ns, result,
-		                              look.cached, look.sequence)
+		return look.steps & (RL_POLICY_BUCKET | RL_POLICY_MORE)
+		               ? check_other(rl, rule, key, key_len, cost, now_ns, result,
+		                             look.cached, look.sequence)
 		               : RL_AGAIN;
 	return check_usual(rl, 0, rule, key, key_len, cost, now_ns, result, &look, &u);
 }

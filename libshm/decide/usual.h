@@ -29,28 +29,18 @@ struct rl_usual {
 
 /* A look at what is cached of its rule. False: that is no answer. */
 static inline __attribute__((always_inline)) bool
-rl_usual_look(const struct rl *rl, int rule, const void *key, size_t key_len, uint64_t now_ns,
-              struct rl_policy_look *look)
+rl_usual_look(const struct rl *rl, int rule, uint64_t now_ns, struct rl_policy_look *look)
 {
-	return key_len - 1 < RL_KEY_MAX && key && rl->segment.is_writable &&
-	       rl_policy_look(rl, rule, now_ns, look);
+	return rl->segment.is_writable && rl_policy_look(rl, rule, now_ns, look);
 }
 
-/* What its rule says. False: that is of another kind, or does not hold. */
-static inline __attribute__((always_inline)) bool
-rl_usual_take(uint64_t kind, int rule, uint64_t cost, const struct rl_policy_look *look,
-              struct rl_usual *u)
+/* What it says of one limit, where `kinds` are what limits of it are. */
+static inline __attribute__((always_inline)) void
+rl_usual_take_limit(uint64_t kinds, const struct rl_policy_limit *limit, struct rl_usual *u)
 {
-	const struct rl_policy_limit *limit;
-
-	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | RL_POLICY_ASKS)) !=
-	                             (rl_policy_plain_steps(rule) | kind),
-	                     0))
-		return false;
-	limit = &look->cached->policy.limit[0];
 	u->limit = rl_atomic_own_load(&limit->limit);
 	u->quota = (struct rl_quota){.capacity = rl_atomic_own_load(&limit->quota.capacity)};
-	if (kind == RL_POLICY_BUCKET) {
+	if (kinds & RL_POLICY_BUCKET) {
 		const struct rl_gcra_rate *rate = &limit->quota.rate;
 
 		u->quota.undelayed = rl_atomic_own_load(&limit->quota.undelayed);
@@ -60,11 +50,24 @@ rl_usual_take(uint64_t kind, int rule, uint64_t cost, const struct rl_policy_loo
 			.step_ticks = rl_atomic_own_load(&rate->step_ticks),
 			.step_ns = rl_atomic_own_load(&rate->step_ns),
 		};
-	} else if (__builtin_expect((look->steps & RL_POLICY_SHARED) != 0, 0)) {
+	} else if (__builtin_expect((kinds & RL_POLICY_SHARED) != 0, 0)) {
 		u->quota.away = rl_atomic_own_load(&limit->quota.away);
 		u->quota.is_auto = rl_atomic_own_load(&limit->quota.is_auto);
 		u->quota.share.blind = rl_atomic_own_load(&limit->quota.share.blind);
 	}
+}
+
+/* What its rule says. False: that is of another kind, or does not hold. */
+static inline __attribute__((always_inline)) bool
+rl_usual_take(uint64_t kind, int rule, uint64_t cost, const struct rl_policy_look *look,
+              struct rl_usual *u)
+{
+	if (__builtin_expect((look->steps & ~(RL_POLICY_SHARED | RL_POLICY_ASKS)) !=
+	                             (rl_policy_plain_steps(rule) | kind),
+	                     0))
+		return false;
+	rl_usual_take_limit(kind | (look->steps & RL_POLICY_SHARED), &look->cached->policy.limit[0],
+	                    u);
 	return rl_policy_look_holds(look) && cost - 1 < u->quota.capacity;
 }
 
@@ -84,7 +87,7 @@ rl_usual_make(const struct rl *rl, int rule, const void *key, size_t key_len, ui
 {
 	uint64_t hash;
 
-	if (!rl_usual_look(rl, rule, key, key_len, now_ns, look) ||
+	if (key_len - 1 >= RL_KEY_MAX || !key || !rl_usual_look(rl, rule, now_ns, look) ||
 	    !rl_usual_take(0, rule, cost, look, u))
 		return false;
 	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);

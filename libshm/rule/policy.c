@@ -157,9 +157,10 @@ make_askable(struct rl_policy *p, uint64_t version)
 static uint64_t
 steps_of(const struct rl_policy *p)
 {
-	const struct rl_quota *q = &p->limit[0].quota;
-	bool is_other = rl_quota_is_other(q);
+	bool is_other = false;
 
+	for (unsigned i = 0; i < p->count; i++)
+		is_other |= rl_quota_is_other(&p->limit[i].quota);
 	if (p->count == 0 || p->is_removed)
 		return 0;
 	if (p->kinds & RL_POLICY_REQUESTS)

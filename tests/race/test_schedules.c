@@ -410,6 +410,63 @@ define_bucket(const char *name, uint32_t capacity)
 	                                                 .window_ns = 3600 * RL_SECOND}});
 }
 
+/* One rule's two limits; some want to know what they were charged. */
+static void
+work_each(int worker)
+{
+	for (int i = 0; i < 3; i++) {
+		struct rl_charges charges;
+
+		done.allowed[0] += test_check_at(rl, rule, "k", 1, 1, T0, NULL,
+		                                 (worker + i) % 4 ? NULL : &charges) == RL_ALLOWED;
+	}
+}
+
+/* Each limit counts what was admitted, which is the lesser's capacity. */
+static void
+play_each(const char *name, enum rl_algorithm algorithm, uint64_t runs)
+{
+	struct rl_limit limit = {
+		.algorithm = algorithm, .capacity = 7, .window_ns = 3600 * RL_SECOND};
+	const struct rl_limit lesser = {
+		.algorithm = algorithm, .capacity = 6, .window_ns = 3600 * RL_SECOND};
+	const struct rl_item peek = {.key = "k", .key_len = 1};
+
+	rule = rl_define(
+		rl,
+		&(struct rl_rule){.name = name, .limit = limit, .more = &lesser, .more_count = 1});
+	assert_true(rule >= 0);
+	for (uint64_t run = 1; run <= test_scaled(runs); run++) {
+		struct rl_result r, each[RL_LIMITS_MAX];
+		struct rl_item item = peek;
+		size_t count;
+
+		seed = run;
+		start();
+		work_each(0); /* the key has its slot */
+		run_schedule(work_each);
+		item.rule = rule;
+		at_check_limits(rl, &item, T0, &r, &count, each);
+		for (size_t i = 0; i < count; i++)
+			if ((int)each[i].used != done.allowed[0])
+				fail_msg("run %llu: limit %zu counts %u, admitted %d",
+				         (unsigned long long)run, i, each[i].used, done.allowed[0]);
+	}
+}
+
+static void
+test_each_or_nothing(void **state)
+{
+	const struct rl_options o = {.keys = 12, .ring = 4, .bans = 1, .rules = 4};
+
+	(void)state;
+	kills = false;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	play_each("windows", RL_FIXED_WINDOW, 40000);
+	play_each("buckets", RL_TOKEN_BUCKET, 40000);
+	rl_close(rl);
+}
+
 static void
 test_all_or_nothing(void **state)
 {
@@ -731,6 +788,7 @@ main(void)
 		cmocka_unit_test(test_claims_with_kills),
 		cmocka_unit_test(test_last_slot),
 		cmocka_unit_test(test_all_or_nothing),
+		cmocka_unit_test(test_each_or_nothing),
 		cmocka_unit_test(test_time_passes),
 		cmocka_unit_test(test_never_half_a_configuration),
 		cmocka_unit_test(test_roll),
