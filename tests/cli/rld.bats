@@ -560,7 +560,7 @@ with_clients() {
 	local address=$1
 	shift
 	start --metrics-listen "$address"
-	run timeout 60 "$BATS_TEST_DIRNAME/clients.py" "$(sed -n 's/.*metrics at //p' "$log")" "$@"
+	run timeout 300 "$BATS_TEST_DIRNAME/clients.py" "$(sed -n 's/.*metrics at //p' "$log")" "$@"
 	[ "$status" -eq 0 ] || fail_with "$address"
 	[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
 	stop TERM
@@ -620,7 +620,7 @@ configure_large() {
 @test "metrics: clients do not take the descriptors that rld needs itself" {
 	(ulimit -n 40 && start --metrics-listen "unix:$socket" && echo "$pid" >"$BATS_TEST_TMPDIR/pid")
 	pid=$(cat "$BATS_TEST_TMPDIR/pid")
-	run timeout 60 "$BATS_TEST_DIRNAME/clients.py" "unix:$socket" silent 20 200
+	run timeout 300 "$BATS_TEST_DIRNAME/clients.py" "unix:$socket" silent 20 200
 	[ "$status" -eq 0 ] || fail_with "with few descriptors"
 	[ "$(grep -c '<[0-4]>' "$log")" -eq 0 ]
 }

@@ -146,7 +146,7 @@ def check_held(system, rng):
     begin_anew()
     watch = Watch()
     watch.start()
-    subprocess.run(system.enqueue("held", JOBS), env=ENVIRONMENT, check=True, timeout=PATIENCE)
+    enqueue = subprocess.Popen(system.enqueue("held", JOBS), env=ENVIRONMENT)  # jobs begin meanwhile
     eventually(lambda: told(), "a job has begun")
     kills, next_kill, quiet_since, before = [], time.monotonic() + 1, time.monotonic(), 0
     while True:
@@ -176,6 +176,7 @@ def check_held(system, rng):
             next_kill = time.monotonic() + 1
     watch.is_over = True
     watch.join()
+    assert enqueue.wait(PATIENCE) == 0
     assert len(kills) >= 3, f"{len(kills)} kills: the jobs were too short"
     waits = [next(when for when, count in watch.seen if when > at and count == 2) - at for at, _victim in kills]
     print(f"{SYSTEM}: {len(done)} of {JOBS} jobs, {len(kills)} kills, never more than 2 at once; "
