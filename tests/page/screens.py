@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """screens.py [DIRECTORY]: what an administrator sees, of sites of 0, 10 and 200 rules: list, get, log, top and bans in a terminal of
-80 x 24 that tmux plays, and the status page in Chromium in light, in dark and 500 px wide.
+80 x 24 that tmux plays, and the status page in Chromium in light and in dark, 1,100 and 500 px wide.
 
 No line of a terminal is wider than it; get of ten rules and top fit one screen. The page never scrolls sideways, each of its
 words lies in the window and can be read on its paper, and its sections come in the order of questions. What was seen is kept as
@@ -24,7 +24,7 @@ COLUMNS, ROWS = 80, 24
 WAIT_S = 60
 SIZES = (0, 10, 200)
 LIMITS = ("3/h", "5/15m", "10/min", "30/min", "100/h")
-VIEWS = (("light", 1100), ("dark", 1100), ("light", 500))
+VIEWS = (("light", 1100), ("dark", 1100), ("light", 500), ("dark", 500))
 KEY = "user:maria@example.com"
 ORDER = ["Who is denied", "Rules", "Bans"]
 
