@@ -103,6 +103,8 @@ label_of(struct rl *rl, const struct rl_ban_info *ban)
 		put_bytes(out, ban->pattern.key, len);
 	else
 		putc('?', out);
+	if (ban->pattern.match == RL_MATCH_PREFIX)
+		putc('*', out);
 	if (ban->rule != RL_ANY_RULE)
 		rl_rule_info(rl, ban->rule, &rule);
 	fprintf(out, ", %s%s", ban->rule == RL_ANY_RULE ? "any rule" : "rule ",

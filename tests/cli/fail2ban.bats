@@ -167,6 +167,7 @@ await_denials() {
 	command -v fail2ban-regex >/dev/null || skip 'no fail2ban'
 	file=$BATS_TEST_TMPDIR/events
 	run_with --events-file "$file"
+	"$RLCTL" -s "$segment" ban 'tmp:*' --for 1h
 	for key in 192.0.2.7 2001:db8::7 $'x key 198.51.100.1' 'user:7'; do
 		for _ in $(seq 21); do
 			"$RLCTL" -s "$segment" check web "$key" >/dev/null || true
@@ -174,6 +175,8 @@ await_denials() {
 	done
 	await_denials "$file" 4
 	stop
+	grep -qE ' ban set: .* key tmp:\*$' "$file"
+	grep -qF 'ban of prefix tmp:*, any rule: set by uid' "$log"
 	run fail2ban-regex --print-all-matched --datepattern '^%Y-%m-%dT%H:%M:%SZ' "$file" \
 		"$ours/filter.d/rl-events.conf[segment=$segment]"
 	[ "$status" -eq 0 ]

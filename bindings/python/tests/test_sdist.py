@@ -38,6 +38,13 @@ def test_install(tmp_path, prefix, place):
     assert told.strip() == str(installed / "rl/__init__.py")
 
 
+def test_a_built_tree_finds_its_librl(tmp_path):
+    """As `make build-python` leaves it, without a word of where librl is."""
+    tree = os.path.dirname(os.path.dirname(rl.__file__))
+    told = run(sys.executable, "-c", "import rl; print(open('/proc/self/maps').read())", cwd=tmp_path, PYTHONPATH=tree)
+    assert os.path.join(os.path.dirname(tree), "librl.so.1") in told
+
+
 def readme_command():
     """What README.md says to type, as one types it without a network."""
     with open(os.path.join(TOP, "bindings/python/README.md"), encoding="utf-8") as file:
