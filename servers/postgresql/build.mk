@@ -5,7 +5,7 @@ PG_CONFIG      ?= pg_config
 POSTGRESQL_DIR := servers/postgresql
 POSTGRESQL_SRC := $(call files,$(POSTGRESQL_DIR)/src/*.[ch] bindings/common/*.[ch]) $(POSTGRESQL_DIR)/Makefile $(POSTGRESQL_DIR)/build.mk
 POSTGRESQL_SQL := $(POSTGRESQL_DIR)/rl.control $(POSTGRESQL_DIR)/rl--0.9.0.sql
-POSTGRESQL_TESTS := servers/postgresql/tests/test_postgresql.py servers/postgresql/tests/readme.py \
+POSTGRESQL_TESTS := servers/postgresql/tests/test_postgresql.py servers/postgresql/tests/test_table.py servers/postgresql/tests/readme.py \
                     'bindings/common/tests/origin.sh postgresql build/postgresql/rl.so'
 # PostgreSQL's own headers have these.
 POSTGRESQL_WARN := -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers

@@ -279,28 +279,35 @@ pg_rl_release(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(false);
 }
 
+/* The segment, and the rule's number in it; without a name that of all rules. */
+static struct rl *
+find_rule(const char *name, int *id)
+{
+	int error;
+	struct rlb_segment *s = rlpg_segment(&error);
+	struct rlb_rule *rule = name ? rlpg_rule(name) : NULL;
+
+	if (!s)
+		refuse(error, "segment", rlpg_segment_name);
+	*id = !name ? RL_ANY_RULE : rule ? rlb_rule_id(s, rule) : -EINVAL;
+	if (name && *id < 0)
+		refuse(*id, "rule", name);
+	return s->rl;
+}
+
 /* The rule and the pattern of a ban: (key, rule or null, ..., match at `at`). */
 static struct rl *
 take_pattern(FunctionCallInfo fcinfo, int at, struct key *key, int *id, struct rl_pattern *pattern)
 {
 	char *match = text_to_cstring(ARGUMENT(at, "match"));
-	int word = rlb_word(rlb_matches, match, strlen(match)), error;
-	char *name = PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1));
-	struct rlb_segment *s = rlpg_segment(&error);
-	struct rlb_rule *rule;
+	int word = rlb_word(rlb_matches, match, strlen(match));
 
 	if (word < 0)
 		ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 		        errmsg("rl: match \"%s\" is none of key, prefix, network", match));
-	if (!s)
-		refuse(error, "segment", rlpg_segment_name);
 	take_key(ARGUMENT(0, "key"), key);
-	rule = name ? rlpg_rule(name) : NULL;
-	*id = !name ? RL_ANY_RULE : rule ? rlb_rule_id(s, rule) : -EINVAL;
-	if (name && *id < 0)
-		refuse(*id, "rule", name);
 	*pattern = (struct rl_pattern){(enum rl_match)word, key->bytes, key->len};
-	return s->rl;
+	return find_rule(PG_ARGISNULL(1) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(1)), id);
 }
 
 typedef int (*set_fn)(struct rl *, int, const struct rl_pattern *, uint64_t);
@@ -368,16 +375,10 @@ pg_rl_reset(PG_FUNCTION_ARGS)
 	struct rl_item item;
 	struct key key;
 	char *name = take_item(fcinfo, &key, &item);
-	struct rlb_rule *rule = rlpg_rule(name);
-	struct rlb_segment *s;
-	int error, done;
+	int id, done;
+	struct rl *rl = find_rule(name, &id);
 
-	s = rlpg_segment(&error);
-	if (!s)
-		refuse(error, "segment", rlpg_segment_name);
-	done = rule ? rlb_rule_id(s, rule) : -EINVAL;
-	if (done >= 0)
-		done = rl_reset(s->rl, done, key.bytes, key.len);
+	done = rl_reset(rl, id, key.bytes, key.len);
 	if (done < 0)
 		refuse(done, "rule", name);
 	PG_RETURN_BOOL(done > 0);

@@ -51,6 +51,7 @@ class Postgres:
         self.root = tempfile.mkdtemp(prefix="rl-postgresql-")
         self.who = nobody()
         self.segment = segment
+        self.more = {}  # of the server's environment
         os.chmod(self.root, 0o755)
         self.bin = self._install()
         self.data = os.path.join(self.root, "data")
@@ -87,7 +88,7 @@ class Postgres:
         return of["bindir"]
 
     def environment(self, **more):
-        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "LD_LIBRARY_PATH": self.root, **more}
+        return {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "LD_LIBRARY_PATH": self.root, **self.more, **more}
 
     def run(self, program, *arguments):
         subprocess.run([os.path.join(self.bin, program), *arguments], check=True, env=self.environment(), cwd=self.root,
