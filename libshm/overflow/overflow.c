@@ -48,7 +48,9 @@
  *
  * Bounds. A key is denied for others' sake only if the keys without a slot that have its lanes,
  * together, use up the limit within two windows; and for less than a window longer than its own
- * charges count.
+ * charges count. Who gave way brought along all that its slot counted, and that may be more than
+ * the capacity: denials that count, what was admitted under a larger one. It is not cut, for the
+ * slot that the key gets again goes on with it.
  *
  * Neighbourhoods. Networks are owned in blocks: who has a /48 of IPv6 or a /24 of IPv4 can make up
  * addresses, and who has a /32 or a /16 networks. So a /32 has a group of 64 overflow counters, and

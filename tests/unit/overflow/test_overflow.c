@@ -83,16 +83,16 @@ candidates_of(struct rl *rl, int rule, uint32_t key, struct rl_candidates *to)
 	                   rl_hash_of_key(rl->segment.key_start, &key, sizeof key), to);
 }
 
-/* The first key from `key` on that has both lanes of key 0. */
+/* The first key from `key` on that has both lanes of another. */
 static uint32_t
-beside(struct rl *rl, int rule, uint32_t key)
+beside(struct rl *rl, int rule, uint32_t other, uint32_t key)
 {
-	struct rl_candidates of_key, of_first;
+	struct rl_candidates of_key, of_other;
 
-	candidates_of(rl, rule, 0, &of_first);
+	candidates_of(rl, rule, other, &of_other);
 	for (;; key++) {
 		candidates_of(rl, rule, key, &of_key);
-		if (rl_overflow_lanes(of_key.key) == rl_overflow_lanes(of_first.key))
+		if (rl_overflow_lanes(of_key.key) == rl_overflow_lanes(of_other.key))
 			return key;
 	}
 }
@@ -128,7 +128,7 @@ test_keys_without_a_slot_share_an_overflow_counter(void **state)
 
 		fill(rl, rule, T0);
 		for (uint32_t n = 0, key = 0; n < 5; n++, key++)
-			keys[n] = key = beside(rl, rule, key);
+			keys[n] = key = beside(rl, rule, 0, key);
 		for (uint32_t n = 0; n < CAPACITY; n++) {
 			assert_int_equal(ask(rl, rule, keys[n % 3], 1, T0, &r), RL_ALLOWED);
 			assert_int_equal(r.error, 0);
@@ -257,7 +257,7 @@ test_a_peek_at_a_slot_without_a_charge(void **state)
 	for (size_t i = 0; i < LIMITS; i++) {
 		struct rl *rl = open_tiny(1);
 		int rule = define(rl, "r", &limits[i]);
-		uint32_t key = beside(rl, rule, 0);
+		uint32_t key = beside(rl, rule, 0, 0);
 		struct rl_candidates candidates;
 		struct rl_slot slot;
 		struct rl_view view;
@@ -541,7 +541,7 @@ test_limits_have_overflow_counters_of_their_own(void **state)
 	for (uint32_t n = FILLER; n < FILLER + SLOTS; n++)
 		assert_int_equal(ask(rl, rule[n % 2], n, 1, T0, NULL), RL_ALLOWED);
 	for (uint32_t n = 0; n < 4 * CAPACITY; n++) {
-		key[n % 2] = beside(rl, rule[n % 2], key[n % 2] + 1);
+		key[n % 2] = beside(rl, rule[n % 2], 0, key[n % 2] + 1);
 		allowed[n % 2] += ask(rl, rule[n % 2], key[n % 2], 1, T0, &r) == RL_ALLOWED;
 		assert_int_equal(r.reason, RL_BY_RESERVE);
 	}
@@ -579,10 +579,23 @@ test_a_counter_needs_a_slot(void **state)
 	rl_close(rl);
 }
 
-/*
- * An overflow counter counts no denials. Those of a key that gives way stand for the others what
- * its capacity does.
- */
+/* The first of those that filled the table that has no slot any more. */
+static uint32_t
+who_gave_way(struct rl *rl, int rule)
+{
+	struct rl_candidates candidates;
+	struct rl_slot slot;
+
+	for (uint32_t key = FILLER; key < FILLER + SLOTS; key++) {
+		candidates_of(rl, rule, key, &candidates);
+		if (!rl_table_find(&rl->segment.table, &candidates, &slot))
+			return key;
+	}
+	fail_msg("all of them have slots");
+	return 0;
+}
+
+/* An overflow counter counts no denials, but keeps those of a key that gives way, for that key. */
 static void
 test_denials_are_counted_in_no_overflow_counter(void **state)
 {
@@ -592,7 +605,7 @@ test_denials_are_counted_in_no_overflow_counter(void **state)
 	                           .count_denied = 1};
 	struct rl *rl = open_tiny(1);
 	int rule = define(rl, "r", &l), other = define(rl, "other", &limits[0]);
-	uint32_t first = beside(rl, rule, 7), second = beside(rl, rule, first + 1);
+	uint32_t first = beside(rl, rule, 0, 7), second = beside(rl, rule, 0, first + 1);
 	struct rl_result r;
 
 	(void)state;
@@ -604,14 +617,62 @@ test_denials_are_counted_in_no_overflow_counter(void **state)
 		ask(rl, rule, first, 1, T0, &r);
 	assert_int_equal(r.verdict, RL_DENIED);
 	assert_int_equal(r.used, CAPACITY);
-	ask(rl, other, 1, 1, T0, NULL);
-	assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 1);
 	ask(rl, rule, second, 1, T0, &r);
 	assert_int_equal(r.verdict, RL_DENIED);
-	assert_true(r.used == CAPACITY || r.used == 25); /* of one with its lanes that gave way */
+	assert_int_equal(r.used, CAPACITY);
+	ask(rl, other, 1, 1, T0, NULL);
+	assert_int_equal(ask(rl, rule, who_gave_way(rl, rule), 1, T0, &r), RL_DENIED);
+	assert_int_equal(r.reason, RL_BY_RESERVE);
+	assert_int_equal(r.used, 25);
 	assert_int_equal(ask(rl, rule, second, CAPACITY, (T0 / WINDOW + 1) * WINDOW, &r),
 	                 RL_ALLOWED);
 	rl_close(rl);
+}
+
+/*
+ * A key that gives way takes along all that its slot counts, also beyond the capacity, which may be
+ * raised again. Who has its lanes is told as much: it has no more to spend by that, and is told
+ * when it has.
+ */
+static void
+test_more_than_the_capacity_gives_way(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LIMITS; i++) {
+		struct rl_limit l = limits[i];
+		struct rl *rl = open_tiny(1);
+		int rule, other = define(rl, "other", &limits[0]);
+		uint32_t gone, stranger;
+		struct rl_result r;
+
+		if (is_bucket(&l)) {
+			rl_close(rl);
+			continue;
+		}
+		l.capacity = 3 * CAPACITY;
+		rule = define(rl, "r", &l);
+		for (uint32_t key = FILLER; key < FILLER + SLOTS; key++)
+			assert_int_equal(ask(rl, rule, key, 25, T0, &r), RL_ALLOWED);
+		assert_int_equal(define(rl, "r", &limits[i]), rule);
+		assert_int_equal(ask(rl, other, 1, 1, T0, NULL), RL_ALLOWED);
+		gone = who_gave_way(rl, rule);
+		stranger = beside(rl, rule, gone, 0);
+		for (int n = 0; n < 2; n++) {
+			uint32_t key = n == 0 ? gone : stranger;
+			uint64_t then;
+
+			assert_int_equal(ask(rl, rule, key, 1, T0, &r), RL_DENIED);
+			assert_int_equal(r.reason, RL_BY_RESERVE);
+			assert_int_equal(r.limit, CAPACITY);
+			assert_int_equal(r.used, 25);
+			assert_int_equal(r.remaining, 0);
+			then = T0 + r.retry_after_ns;
+			assert_int_equal(at_peek(rl, rule, &key, sizeof key, then - 1, &r),
+			                 RL_DENIED);
+			assert_int_equal(at_peek(rl, rule, &key, sizeof key, then, &r), RL_ALLOWED);
+		}
+		rl_close(rl);
+	}
 }
 
 /* No units are prefetched from an overflow counter. */
@@ -837,6 +898,7 @@ main(void)
 		cmocka_unit_test(test_limits_have_overflow_counters_of_their_own),
 		cmocka_unit_test(test_a_counter_needs_a_slot),
 		cmocka_unit_test(test_denials_are_counted_in_no_overflow_counter),
+		cmocka_unit_test(test_more_than_the_capacity_gives_way),
 		cmocka_unit_test(test_nothing_is_prefetched_from_an_overflow_counter),
 		cmocka_unit_test(test_no_set_is_left),
 		cmocka_unit_test(test_reset),
