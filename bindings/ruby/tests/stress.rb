@@ -90,6 +90,7 @@ CALLS = {
   "RL::Result#settle" => ->(s) { s.rule.check(s.key, 2, keep: true, now: NOW).settle(1, now: NOW) },
   "RL::Result#holding?" => ->(s) { s.jobs.check(s.key, keep: true).then { |kept| [kept.holding?, kept.refund(holds: false), kept.release, kept.holding?] } },
   "RL::Result#headers" => ->(s) { s.result.headers(reset: :unix) },
+  "RL::Result#problem" => ->(s) { s.result.problem(429) },
   "RL::Counters.open" => ->(s) { s.web.counters("more") },
   "RL::Counters#name" => ->(s) { s.counters.name },
   "RL::Counters#segment" => ->(s) { s.counters.segment },
