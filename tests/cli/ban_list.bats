@@ -67,6 +67,11 @@ END
 	verdict 192.0.2.65 'allowed by exemption'
 	on allow --from "$list" --until never --reason crawler
 	[ "$output" = '0 new, 0 renewed, 2 as they are' ]
+	echo '{"prefixes": [{"ipv4Prefix": "192.0.2.96/27"}, {"ipv4Prefix": "96.0.0.0/7"}]}' >"$list"
+	on allow --from "$list" --until never --reason crawler
+	exits 2
+	complains "number 2, '96.0.0.0/7', covers more than a /8"
+	verdict 192.0.2.97 allowed
 	echo '["192.0.2.200", "user:7"]' | "$RLCTL" -s "$segment" ban --from -
 	verdict user:7 'denied by ban'
 }

@@ -104,6 +104,39 @@ class Bans(Case):
         time.sleep(2.2)
         self.assertRegex(s.ruleset(), r"ip saddr @v4 counter packets [1-9]")
 
+    def test_one_transaction_a_second(self):
+        """However many bans come at once, and none where there is nothing to say."""
+        self.ban(*(f"192.0.2.{i}" for i in range(0, 200, 2)), "--for", "1h")
+        path = os.path.join(s.work, "monitor")
+        with open(path, "w", encoding="utf-8") as file:
+            monitor = subprocess.Popen(["ip", "netns", "exec", s.HOST, "nft", "monitor"], stdout=file)
+        self.addCleanup(monitor.wait)
+        self.addCleanup(monitor.kill)
+
+        def transactions():
+            """How many elements each of them had that rl-nft has made."""
+            with open(path, encoding="utf-8") as seen:
+                parts = re.split(r"# new generation \d+ by process \d+ \((.*)\)\n", seen.read())
+            return [text.count("add element") for text, program in zip(parts[::2], parts[1::2]) if program == "rl-nft"]
+
+        def listens():
+            s.within(s.HOST, "nft", "add table inet others")
+            return os.path.getsize(path) > 0
+
+        s.eventually(listens, "the monitor listens")
+        self.mirror()
+        s.eventually(lambda: sum(transactions()) == 100, "all are there")
+        self.assertEqual([count for count in transactions() if count], [100])
+        before, began = len(transactions()), time.monotonic()
+        for i in range(0, 120, 2):
+            self.ban(f"10.77.5.{i}", "--for", "1h")
+            time.sleep(0.04)
+        s.eventually(lambda: sum(transactions()) == 160, "so are these")
+        self.assertLessEqual(len(transactions()) - before, time.monotonic() - began + 1)
+        after = len(transactions())
+        time.sleep(2.2)
+        self.assertEqual(len(transactions()), after)
+
     def test_never_who_is_exempt_or_this_host(self):
         for pattern, number, wanted in (
                 ("10.77.0.0/24", 4, ["10.77.0.0", "10.77.0.2-10.77.0.255"]),
