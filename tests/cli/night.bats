@@ -14,17 +14,36 @@ setup() {
 			"api": {"limits": [{"limit": "100/30d", "algorithm": "fixed_window"}, {"limit": "20/30d", "algorithm": "fixed_window"}]},
 			"search": {"limit": "30/30d", "algorithm": "fixed_window"}}}
 	EOF2
-	"$RLD" --config "$file" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
-	pid=$!
-	for _ in $(seq 400); do
-		grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log" && break
-		sleep 0.05
-	done
 	export RL_CONFIG=$file
 	: >"$verdicts"
+	start
 }
 
 : "${RLD:=$(dirname "$RLCTL")/rld}"
+before=$top/build/v/older # the programs of a version before, of another layout
+
+# start [OPTION...]: rld, with these; stop is its end in good order.
+start() {
+	"$RLD" --config "$file" "$@" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
+	pid=$!
+	for _ in $(seq 400); do
+		grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log" && return
+		sleep 0.05
+	done
+	return 1
+}
+
+stop() {
+	kill "$pid"
+	wait "$pid" || true
+}
+
+# The machine is started again.
+reboot() {
+	stop
+	rm "/dev/shm/rl.$segment"
+	start "$@"
+}
 
 teardown() {
 	kill "$pid" 2>/dev/null || true
@@ -68,6 +87,17 @@ traffic() {
 	on list --sort denied --limit 3 --output tsv --no-headers
 	worst=$(grep ' denied$' "$verdicts" | awk '{ print $3 }' | sort | uniq -c | sort -k1,1nr -k2 | awk '{ print $1, $2 }')
 	[ "$(awk -F'\t' '{ print $7, $10 }' <<<"$output" | sort -k1,1nr -k2)" = "$worst" ]
+	on list --sort rate --limit 3 --output tsv --no-headers
+	[ "$(cut -f 10 <<<"$output" | sort)" = "$(awk '{ print $2 }' <<<"$worst" | sort)" ]
+	rlctl --json
+	[ "$(jq --arg name "$segment" '.segments[] | select(.name == $name).denied' <<<"$output")" -eq "$(grep -c ' denied$' "$verdicts")" ]
+	on stats --history --json
+	for rule in login api search; do
+		for verdict in allowed denied; do
+			[ "$(jq --arg rule $rule --arg verdict $verdict '[.rules[] | select(.rule == $rule).minutes[][$verdict]] | add' <<<"$output")" -eq \
+				"$(noted $rule '\S+' $verdict)" ] || fail_with "minutes of $rule $verdict"
+		done
+	done
 	on stats --json
 	for rule in login api search; do
 		for verdict in allowed denied; do
@@ -98,12 +128,15 @@ traffic() {
 	on get maria
 	says 'ban of key maria, rule login'
 	grep -qE '^banned +5/5 .*  login$' <<<"$output"
+	on bans --json
+	[ "$(jq '.bans[0].hits' <<<"$output")" -eq $(($(noted login maria denied) - 20)) ]
 	on unban maria
 	exits 1
 	complains 'automatic ban of key maria, rule login'
 	complains 'rlctl unban --rule login maria'
-	on unban --rule login maria
+	on unban --rule login --forget maria
 	exits 0
+	says_line 'forgotten under 1 rule'
 	on get maria
 	grep -qE '^denied +5/5 .*  login$' <<<"$output"
 }
@@ -181,4 +214,96 @@ traffic() {
 	on override api key:free none
 	on get key:free
 	grep -qE '^denied +25/20 .*  api\(2\)$' <<<"$output"
+}
+
+@test "night: 20 in place of 30: what that denies, by the site's log" {
+	traffic
+	grep ' search ' "$verdicts" >"$BATS_TEST_TMPDIR/requests"
+	rlctl replay --json --log-format "\$time \$rule \$client \$verdict" --algorithm fixed_window --limit 30/30d --limit 20/30d \
+		"$BATS_TEST_TMPDIR/requests"
+	exits 0
+	would=$(awk '++asked[$3] > 20 { denied++ } END { print denied }' "$BATS_TEST_TMPDIR/requests")
+	[ "$(jq -c '[.candidates[].denied]' <<<"$output")" = "[$(noted search '\S+' denied),$would]" ]
+}
+
+@test "night: the table is full: of whom, and what ends it" {
+	sed -i 's/"keys": 1000/"keys": 1/' "$file"
+	reboot
+	ask login maria 6
+	for i in $(seq 40); do ask search "203.0.113.$i" 1; done
+	on doctor --json
+	exits 1
+	fix=$(jq -r '.checks[] | select(.check == "shares" and .level == "finding") | .fix' <<<"$output")
+	[[ $fix == "rlctl --segment $segment ban 203.0.113.0/24 --for 1h,"* ]] || fail_with "$fix"
+	jq -e 'any(.checks[].fix // ""; contains(" resize --keys "))' <<<"$output"
+	on get maria
+	grep -qE "^denied +$(noted login maria allowed)/5 .*  login\$" <<<"$output"
+	on stats --json
+	jq -e --argjson allowed "$(noted search '\S+' allowed)" --argjson denied "$(noted search '\S+' denied)" \
+		'.rules[] | select(.rule == "search").counters | .allowed == $allowed and .denied == $denied and .reserved > 0' <<<"$output"
+	on ban 203.0.113.0/24 --for 1h
+	ask search 203.0.113.99 1
+	[ "$(noted search 203.0.113.99 denied)" -eq 1 ]
+	on resize --keys 1k
+	exits 0
+	on get maria
+	grep -qE '^denied +5/5 .*  login$' <<<"$output"
+	ask search 198.51.100.7 2
+	[ "$(noted search 198.51.100.7 allowed)" -eq 2 ]
+}
+
+@test "night: the disk is full: it is said, files stay whole, and limits go on" {
+	unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
+	ask login maria 7
+	mkdir "$BATS_TEST_TMPDIR/disk"
+	export RLCTL file segment
+	run --separate-stderr unshare -m bash -c '
+		mount -t tmpfs -o size=16k tmpfs "$BATS_TEST_TMPDIR/disk" && cd "$BATS_TEST_TMPDIR/disk" && cp "$file" rl.json || exit 9
+		head -c 16k /dev/zero >fill 2>/dev/null
+		"$RLCTL" config set --config rl.json /rules/search/limit 50/30d; echo "set $?"
+		cmp rl.json "$file" && echo whole
+		"$RLCTL" -s "$segment" dump dump; echo "dump $?"
+		ls'
+	exits 0
+	[ "$output" = $'set 2\nwhole\ndump 2\nfill\nrl.json' ]
+	complains 'disk/rl.json: No space left on device; it stays as it is'
+	complains 'rlctl: dump: No space left on device'
+	ask login maria 1
+	on get maria
+	grep -qE "^denied +$(noted login maria allowed)/5 .*  login\$" <<<"$output"
+	[ "$(noted login maria denied)" -eq 3 ]
+}
+
+@test "night: after a reboot limits and bans are what they were" {
+	reboot --bans-file "$BATS_TEST_TMPDIR/bans" --counters-file "$BATS_TEST_TMPDIR/counters"
+	traffic
+	on ban 198.51.100.0/24 --for 2h --reason 'scrapes search'
+	ask search 198.51.100.7 3
+	reboot --bans-file "$BATS_TEST_TMPDIR/bans" --counters-file "$BATS_TEST_TMPDIR/counters"
+	for key in 'login maria' 'search 192.0.2.1' 'search 198.51.100.7'; do
+		on list --rule "${key% *}" --match "${key#* }" --json
+		# shellcheck disable=SC2086 # a rule and a key
+		[ "$(jq '.keys[].used' <<<"$output")" -eq "$(noted $key allowed)" ] || fail_with "$key"
+	done
+	on bans --json
+	jq -e '.bans | length == 1 and .[0].hits == 3 and .[0].reason == "scrapes search"' <<<"$output"
+	ask search 198.51.100.8 1
+	[ "$(noted search 198.51.100.8 denied)" -eq 1 ]
+}
+
+@test "night: a new version has what the old one has counted" {
+	stop
+	rm "/dev/shm/rl.$segment"
+	FILL=$before/tests/cli/fill fill search 1 1000 0
+	"$before/rlctl" -s "$segment" config reload
+	RLCTL=$before/rlctl traffic
+	on upgrade --from "$before/rlctl"
+	exits 0
+	for key in 'login maria' 'search 192.0.2.1' 'search 198.51.100.7'; do
+		on list --rule "${key% *}" --match "${key#* }" --json
+		# shellcheck disable=SC2086 # a rule and a key
+		[ "$(jq '.keys[].used' <<<"$output")" -eq "$(noted $key allowed)" ] || fail_with "$key"
+	done
+	ask login maria 1
+	[ "$(tail -1 "$verdicts" | awk '{ print $4 }')" = denied ]
 }
