@@ -3,9 +3,9 @@
 
 #include "algorithm/counter.h"
 
-#define CROWDED 12 /* fewer used ones of 16: nobody is asked for more */
-#define SHARE 3    /* of one rule, of what others' leave free */
-#define WIDE 16    /* buckets */
+#define ROOM 4  /* more free ones of 16: nobody is asked for more */
+#define SHARE 3 /* of one rule, of what others' leave free */
+#define WIDE 16 /* buckets */
 #define WIDE_SLOTS (WIDE * RL_BUCKET_SLOTS)
 #define WIDE_MOST 92 /* slots of these */
 #define ADMIT_STEPS 256
@@ -25,17 +25,16 @@ rl_admit_is_pinned(const struct rl_candidate *c, uint64_t now_ns)
 	                                   !rl_counter_has_expired(c->view.word, now_ns));
 }
 
+/* As a rule the first bucket says that it is not. */
 static bool
 is_crowded(const struct rl_table *t, const struct rl_candidates *candidates)
 {
-	unsigned used = 0;
+	unsigned room = 0;
 
-	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
-		uint64_t index = rl_table_candidate(candidates, i);
-
-		used += !rl_tag_is_free(rl_atomic_load(rl_table_tag(t, index)));
-	}
-	return used >= CROWDED;
+	for (unsigned i = 0; i < RL_CANDIDATES && room <= ROOM; i++)
+		room += rl_tag_is_free(
+			rl_atomic_load(rl_table_tag(t, rl_table_candidate(candidates, i))));
+	return room <= ROOM;
 }
 
 static bool

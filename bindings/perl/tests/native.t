@@ -167,6 +167,15 @@ fails('EBADF', qr/^the segment is closed/, sub { $there->check(bless \(my $s = $
 fails('EBADF', qr/^the segment is closed/, sub { $there->check('a') });
 fails('EBADF', qr/^the segment is closed/, sub { $other->rule('r') });
 
+# A word of before.
+{
+    my @said;
+    local $SIG{__WARN__} = sub { push @said, @_ };
+    ok(RL->open(undef, private => 1, on_full => 'evict', cells => 64), 'is taken, as one that has cells');
+    is(scalar @said, 1, 'with one warning');
+    like($said[0], qr/"evict" is gone, taken as "reserve"/, 'which names it');
+}
+
 # The name gets another segment: rules are defined there anew.
 RL::unlink($name);
 my $new = RL->open($name, keys => 2000);

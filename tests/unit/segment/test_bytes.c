@@ -291,6 +291,27 @@ test_the_manual_says_what_fits_a_container(void **state)
 	says("man/rl.7", sentence);
 }
 
+/* Who says how many counters a set has, or how many sets, keeps his numbers. */
+static void
+test_sets_that_are_said_are_kept(void **state)
+{
+	static const struct {
+		uint32_t cells, reserves, sets;
+	} said[] = {
+		{64, 0, RL_RESERVES_OF_CELLS}, {0, 5, 5}, {64, 5, 5}, {0, 0, RL_RESERVES_DEFAULT}};
+	struct rl_geometry g;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+		const struct rl_options o = {.cells = said[i].cells, .reserves = said[i].reserves};
+
+		assert_int_equal(rl_geometry_from(&o, &g), 0);
+		assert_int_equal(g.reserves, said[i].sets);
+		if (said[i].cells > 0)
+			assert_int_equal(g.cells, said[i].cells);
+	}
+}
+
 int
 main(void)
 {
@@ -304,6 +325,7 @@ main(void)
 		cmocka_unit_test(test_a_sub_bucket_takes_8_bytes_a_slot),
 		cmocka_unit_test(test_the_manual_says_what_it_takes),
 		cmocka_unit_test(test_the_manual_says_what_fits_a_container),
+		cmocka_unit_test(test_sets_that_are_said_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
