@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Checks of the segment: whether it opens, whose it is, its clock, its room, its rules. */
 
-#include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 
 #include "base/counts.h"
 #include "base/output.h"
+#include "base/process.h"
 #include "base/rule.h"
 #include "doctor/doctor.h"
 #include "health/health.h"
@@ -156,13 +155,6 @@ check_access(struct doctor *doctor)
 		           doctor->info.mode & S_IRWXG ? " and group" : "");
 }
 
-/* Of another pid namespace, its heartbeat has to do. */
-static bool
-is_running(pid_t pid)
-{
-	return pid == RL_PID_ELSEWHERE || kill(pid, 0) == 0 || errno == EPERM;
-}
-
 /* Its state stands behind its name, which may have brackets itself. */
 static bool
 is_stopped(pid_t pid)
@@ -205,7 +197,7 @@ check_sweeper(struct doctor *doctor)
 		           "reports",
 		           "no sweeper");
 		doctor_fix(doctor, "systemctl enable --now rld");
-	} else if (!is_running(info->sweeper)) {
+	} else if (!process_is_running(info->sweeper)) {
 		doctor_say(doctor, DOCTOR_FINDING, "nobody sweeps, and nobody reports",
 		           "the sweeper, %s, is gone: it was killed, or it crashed",
 		           sweeper_format(info->sweeper).text);

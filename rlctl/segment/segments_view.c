@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/interrupt.h"
+#include "base/process.h"
 #include "base/segment_names.h"
 #include "base/truncation.h"
 
@@ -27,7 +28,8 @@ open_one(const char *name, int *error)
 static enum segment_health
 judge(const struct segment_view *segment)
 {
-	if (segment->info.sweeper != 0 && segment->heartbeat_ns > HEARTBEAT_LATE)
+	if (segment->info.sweeper != 0 &&
+	    (segment->heartbeat_ns > HEARTBEAT_LATE || !process_is_running(segment->info.sweeper)))
 		return SEGMENT_UNSWEPT;
 	return segment->fill * 100 >= segment->info.slots * FULL_PERCENT ? SEGMENT_FULL
 	                                                                 : SEGMENT_OK;

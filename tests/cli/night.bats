@@ -182,8 +182,11 @@ traffic() {
 	traffic
 	on doctor --json
 	jq -e 'all(.checks[] | select(.check == "sweeper"); .level == "ok")' <<<"$output"
+	health() { "$RLCTL" --json | jq -r --arg name "$segment" '.segments[] | select(.name == $name).health'; }
+	[ "$(health)" = ok ]
 	kill -KILL "$pid"
 	wait "$pid" || true
+	[ "$(health)" = 'rld late' ]
 	on doctor --json
 	exits 1
 	jq -e 'any(.checks[]; .level == "finding" and .check == "sweeper")' <<<"$output"
