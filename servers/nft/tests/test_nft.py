@@ -120,7 +120,8 @@ class Bans(Case):
             return [text.count("add element") for text, program in zip(parts[::2], parts[1::2]) if program == "rl-nft"]
 
         def listens():
-            s.within(s.HOST, "nft", "add table inet others")
+            for what in ("add", "delete"):
+                s.within(s.HOST, "nft", f"{what} table inet others")
             return os.path.getsize(path) > 0
 
         s.eventually(listens, "the monitor listens")
