@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What Apache's children answer: which of them it was.
+# What Apache's children answer: which of them it was; for /hold they take a unit in flight, and keep it.
 use strict;
 use warnings;
 use Apache2::RL;
@@ -28,6 +28,16 @@ sub RL::Test::handler {
     $r->headers_out->set('X-Worker' => $$);
     $r->print("$$\n");
     return Apache2::Const::OK;
+}
+
+my @held;
+
+sub RL::Test::Hold::handler {
+    my $r = shift;
+    my $web = RL->open($r->dir_config('RLSegment'), existing => 1);
+    push @held, $web->rule('jobs', algorithm => 'in_flight', capacity => 4)->hold('one');
+    $r->status(429) unless $held[-1];
+    return RL::Test::handler($r);
 }
 
 1;

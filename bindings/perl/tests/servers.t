@@ -239,6 +239,9 @@ PerlSetVar RLRule all
   PerlSetVar RLCost 40
   PerlResponseHandler RL::Test::Spend
 </Location>
+<Location /hold>
+  PerlResponseHandler RL::Test::Hold
+</Location>
 <Location /wrong>
   PerlSetVar RLCountStatus 6xx
 </Location>
@@ -254,6 +257,7 @@ END
     my $pid = start("$dir/log", $apache, '-D', 'FOREGROUND', '-f', "$dir/conf");
     eval { wait_for('Apache answers', sub { (get($at, '/'))[0] }); 1 } or do { system cat => "$dir/log"; die $@ };
     exactly_fifty('mod_perl', $at);
+    comes_back('mod_perl', $at);
     like((get($at, '/native'))[2], qr/^RateLimit-Policy: "native";q=50;w=86400\r/m, 'mod_perl: fields of a denial');
     like((get($at, '/'))[2], qr/^RateLimit: "all";r=\d+;t=\d+\r/m, 'mod_perl: fields of an answer');
     is((get($at, '/closed'))[0], 503, 'mod_perl: what cannot be decided is refused');
