@@ -61,6 +61,8 @@ LOOK = """(async () => {
     state: document.getElementById('state').innerText, folded: !document.getElementById('more').open,
     full: [...document.querySelectorAll('#areas td:last-child')].some((one) => parseInt(one.textContent) >= 80),
     heads: [...document.querySelectorAll('h2')].filter((one) => one.checkVisibility()).map((one) => one.innerText),
+    choice: document.getElementById('filter').selectedOptions[0]?.text || '',
+    lone: [...document.querySelectorAll('td[colspan]')].map((one) => parseFloat(getComputedStyle(one, '::before').width) || 0),
     keys: [...document.querySelectorAll('#keys th')].map((one) => one.innerText),
   };
 })()"""
@@ -183,6 +185,8 @@ def on_page(site, browser, directory):
             yield f"{name}: {seen['rules']} rules and {seen['words']} words are shown"
         if seen["heads"][:3] != ORDER or seen["folded"] == seen["full"]:
             yield f"{name}: the order is {seen['heads']}, the rest {'folded' if seen['folded'] else 'open'}"
+        if seen["choice"] != "all" or any(seen["lone"]):
+            yield f"{name}: the rules are chosen from '{seen['choice']}', sentences are indented by {seen['lone']} px"
         if (seen["paper"] < 0.5) != (scheme == "dark"):
             yield f"{name}: the paper is {seen['paper']}"
         if site.rules and KEY not in seen["keys"]:

@@ -103,7 +103,7 @@ function isShown(rule) {
 function showFilter() {
 	const names = ["", ...last.rules.map((rule) => rule.name).sort()];
 	const options = [...at("filter").options].map((option) => option.value);
-	if (names.join("\n") === options.join("\n"))
+	if (JSON.stringify(names) === JSON.stringify(options))
 		return;
 	at("filter").replaceChildren(...names.map((name) => {
 		const option = make("option", name || "all");
