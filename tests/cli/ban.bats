@@ -588,4 +588,13 @@ verdict() {
 	says_line '30 live keys match'
 	on ban 'user:7*' --for 1h
 	exits 0
+	on unban 'user:*'
+	# At a terminal it is asked about: a tenth of all keys, if that is ten or more.
+	for answer in n y; do
+		printf '%s\n' "$answer" | script -qec "'$RLCTL' -s $segment ban 'user:1*' --for 1h" /dev/null >"$BATS_TEST_TMPDIR/out" || true
+		grep -qF '11 of 35 live keys? [y/N]' "$BATS_TEST_TMPDIR/out"
+		verdict api user:1 "$([ $answer = y ] && echo 'denied by ban' || echo allowed)"
+	done
+	printf 'n\n' | script -qec "'$RLCTL' -s $segment ban 'user:3*' --for 1h" /dev/null >"$BATS_TEST_TMPDIR/out"
+	grep -qF '2 live keys match' "$BATS_TEST_TMPDIR/out"
 }
