@@ -137,6 +137,7 @@ test_boot() {
 	property StatusText | grep -E '^0 keys, fill 0\.0 %, 0 decisions/s$' >/dev/null || fail 'no status'
 	[ "$(in_container stat -c '%U %G %a' $segment)" = 'rl rl 660' ] || fail 'owner or mode'
 	logged "sweeping segment 'web'"
+	[ "$(in_container grep -c '^Cap[A-Z][a-z]*:.0*$' "/proc/$(main_pid)/status")" -eq 5 ] || fail 'it has capabilities'
 }
 
 test_workers() {
