@@ -8,6 +8,7 @@ Run from the top.
 """
 import glob
 import json
+import os
 import re
 import sys
 
@@ -128,6 +129,8 @@ def taken(seat, path, macro):
 
 
 def seats():
+    if not os.path.isdir("bindings"):  # a copy of the library alone
+        return
     for paths, path, macro in ((OPTION_SEATS, "include/rl_option_fields.def", "RL_OPTION_FIELD"),
                                (LIMIT_SEATS, "include/rl_limit_fields.def", "RL_LIMIT_FIELD")):
         for seat in paths:
