@@ -70,9 +70,8 @@ record_denied(const struct rl_part *p)
 		rl_answered_report(p, p->result->retry_after_ns);
 }
 
-/* For want of a share nobody is banned. */
 static void
-denied_by_share(const struct rl_part *p)
+count_denied(const struct rl_part *p)
 {
 	rl_stats_add_denied(p->segment, p->rule, p->index);
 	record_denied(p);
@@ -81,8 +80,7 @@ denied_by_share(const struct rl_part *p)
 void
 rl_answered_denied(const struct rl_part *p, const void *key, size_t key_len)
 {
-	rl_stats_add_denied(p->segment, p->rule, p->index);
-	record_denied(p);
+	count_denied(p);
 	rl_auto_ban_denied(p->segment, p->rule, key, key_len, p->now_ns);
 }
 
@@ -153,7 +151,7 @@ rl_answered(struct rl *rl, int rule, const struct rl_item *item, const struct rl
 	else if (r->verdict == RL_DENIED && r->error == 0 && r->reason == RL_BY_LIMIT)
 		rl_answered_denied(decider, item->key, item->key_len);
 	else if (r->reason == RL_BY_SHARE)
-		denied_by_share(decider);
+		count_denied(decider); /* for want of a share nobody is banned */
 	else {
 		count_verdict(s, rule, r);
 		if (r->verdict == RL_DENIED) /* a full table bans nobody */

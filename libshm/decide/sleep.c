@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "decide/request.h"
+#include "shared/lesser.h"
 
 #define LATER (unsigned)(RL_ITEM_WAITS | RL_ITEM_SLEEPS)
 
@@ -37,15 +38,14 @@ bool
 rl_sleep_on(struct rl_sleep *sleep, const struct rl *rl, struct rl_item *items, size_t count,
             const struct rl_result *result)
 {
-	uint64_t now_ns = rl_request_clock(rl), pause_ns = result->retry_after_ns, left_ns;
+	uint64_t now_ns = rl_request_clock(rl), left_ns, pause_ns;
 
 	if (result->verdict != RL_DENIED || result->reason != RL_BY_SHARE || result->delay_ns == 0)
 		return false;
 	if (sleep->whole_ns == 0)
 		*sleep = (struct rl_sleep){.whole_ns = result->delay_ns, .began_ns = now_ns};
 	left_ns = left_of(sleep, now_ns);
-	if (pause_ns > left_ns)
-		pause_ns = left_ns;
+	pause_ns = rl_lesser_u64(result->retry_after_ns, left_ns);
 	nanosleep(&(struct timespec){.tv_nsec = (long)pause_ns}, NULL); /* below a second */
 	sleep->slept_ns += pause_ns;
 	make_next(items, count, pause_ns, pause_ns == left_ns);
