@@ -23,16 +23,20 @@ local NAME = os.getenv("RL_SEGMENT") or "dovecot"
 local segment, by_address, by_user
 
 function script_init()
-	local text
-	segment, text = rl.open(NAME, {lazy = true})
+	return 0
+end
+
+-- The auth service itself runs the script, too, as a user of its own, and never looks up. A segment that it made would be
+-- a stranger's to the workers: so the first lookup opens it, and that is a worker's.
+local function open()
+	local why
+	segment, why = rl.open(NAME, {lazy = true})
 	if not segment then
-		dovecot.i_error("rl: segment " .. NAME .. ": " .. text)
-		return 1
+		return why
 	end
 	by_address = assert(segment:define("auth-address", {limits = {
 		{limit = "20/min", granularity = 12, hard = true, prefix_v4 = 32, prefix_v6 = 64}}}))
 	by_user = assert(segment:define("auth-user", "10/10min"))
-	return 0
 end
 
 local function key_or_none(text)
@@ -41,10 +45,16 @@ end
 
 -- Both limits allow, or nothing is spent.
 function auth_passdb_lookup(req)
-	local verdict, why = segment:check_all {
-		{rule = by_address, key = key_or_none(req.remote_ip), sleeps = true},
-		{rule = by_user, key = key_or_none(req.user):lower(), sleeps = true},
-	}
+	local verdict, why
+	if not segment then
+		why = open()
+	end
+	if segment then
+		verdict, why = segment:check_all {
+			{rule = by_address, key = key_or_none(req.remote_ip), sleeps = true},
+			{rule = by_user, key = key_or_none(req.user):lower(), sleeps = true},
+		}
+	end
 	if verdict == "denied" or verdict == "never" then
 		return dovecot.auth.PASSDB_RESULT_INTERNAL_FAILURE, "too many attempts"
 	elseif verdict ~= "allowed" then

@@ -35,9 +35,6 @@ service auth {{
     mode = 0600
   }}
 }}
-service auth-worker {{
-  process_min_avail = 3
-}}
 """
 
 BEFORE_2_4 = "protocols =" + COMMON + """
