@@ -129,9 +129,10 @@ class Browser:
             file.write(base64.b64decode(shot["data"]))
 
     def complaints(self):
-        """What the browser has to say of scripts, of the policy and of the network."""
+        """What the browser has to say of scripts, of the policy and of the network: but for what a page that is left gives up."""
         return [event["params"] for event in self.events
-                if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed")]
+                if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed")
+                and not event["params"].get("canceled")]
 
     def end(self):
         self.process.kill()

@@ -192,6 +192,7 @@ def on_page(site, browser, directory):
         if site.rules and KEY not in seen["keys"]:
             yield f"{name}: who is denied is {seen['keys']}, and '{seen['state']}'"
         yield from (f"{name}: {complaint}" for complaint in browser.complaints())
+    browser.open("about:blank")  # a page that is left open goes on to ask the site when that has ended
 
 
 def main():
