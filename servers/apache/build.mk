@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # mod_rl, for Apache httpd. See the README here; `make check-apache`, `make bench-apache`, `make torture-apache`.
 
-APACHE_NEED := apache2-dev apache2-bin apache2-utils nghttp2-client python3 curl
-APACHE_BENCH_NEED := libapache2-mod-evasive libapache2-mod-qos valgrind
+APACHE_NEED := apache2-dev apache2-bin apache2-utils libapache2-mod-evasive nghttp2-client python3 curl
+APACHE_BENCH_NEED := libapache2-mod-qos valgrind
 NEED_ADAPTERS  += $(APACHE_NEED)
 ADAPTER_CHECKS += 'servers/apache/tests/run.sh build/apache'
 

@@ -11,7 +11,7 @@ FILE = re.compile(r"(?<![\w/.<\"-])((?:[\w.-]+/)*[\w-]+\.(?:c|h|def|pml|cpp|bats
 IDENTIFIER = re.compile(r"\b(?:rl|RL)_\w*[a-zA-Z0-9]\b")
 EXAMPLES = {"web.c", "recipe.py"}  # what documents have their reader write
 DOCUMENTS = re.compile(r"^(README\.md|tests/README\.md|docs/(?!CHANGELOG).*\.md)$")
-SOURCES = re.compile(r"^(libshm|rlctl|config|rld|include|tests|examples)/.*\.([ch]|cpp|pml)$")
+SOURCES = re.compile(r"^(libshm|rlctl|config|rld|include|servers|tests|examples)/.*\.([ch]|cpp|pml)$")
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """document.py FILE...: what a document shows is so. In each section, a json block is written to rl.json and has to be
-valid, a python block to recipe.py, and each sh block runs, in order, with the programs that were built; where a text block
-follows, that is what it prints. Segments are in a /dev/shm of the test's own, empty for each section; where none can be
-had it exits 77.
+valid, a python or php block to a recipe, and each sh block runs, in order, with the programs that were built; where a text
+block follows, that is what it prints. A section with a js block is left to the tests of Node, which have its libraries.
+Segments are in a /dev/shm of the test's own, empty for each section; where none can be had it exits 77.
 Its network is a loopback of its own.
 """
 import glob
@@ -17,20 +17,23 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TOP, "build")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
-KNOWN = {"json", "python", "sh", "text", "yaml"}
+WRITTEN = {"json": "rl.json", "python": "recipe.py", "php": "recipe.php"}
+KNOWN = {*WRITTEN, "sh", "text", "yaml"}
 
 
 def in_own_shm():
     """Run again where /dev/shm is this test's; as another user by a namespace of users, if such may be made."""
     if os.environ.get("RL_DOCUMENT_SHM"):
         return
-    how = ["unshare", "--mount", "--net"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    user = os.geteuid()
+    how = ["unshare", "--mount", "--net"] + (["--map-root-user"] if user else [])
+    as_before = ["unshare", "--user", f"--map-user={user}"] if user else []  # a server that finds itself root would change users
     if subprocess.run([*how, "mount", "-t", "tmpfs", "t", "/dev/shm"], capture_output=True, check=False).returncode:
         print("no /dev/shm of its own may be had here")
         sys.exit(77)
     os.environ["RL_DOCUMENT_SHM"] = "1"
     script = 'mount -t tmpfs -o mode=1777 t /dev/shm && ip link set lo up && exec "$@"'
-    os.execvp("unshare", [*how, "sh", "-c", script, "-", sys.executable, *sys.argv])
+    os.execvp("unshare", [*how, "sh", "-c", script, "-", *as_before, sys.executable, *sys.argv])
 
 
 def environment():
@@ -60,11 +63,10 @@ class Section:
         if language == "text":
             return self.compare(text)
         self.printed = None
+        if language in WRITTEN:
+            self.write(where, WRITTEN[language], text)
         if language == "json":
-            self.write(where, "rl.json", text)
             return self.shell("rlctl config check --config rl.json", where)
-        if language == "python":
-            return self.write(where, "recipe.py", text)
         return self.shell(text, where) if language == "sh" else None
 
     def write(self, where, name, text):
@@ -118,10 +120,13 @@ def check(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     for title, body in sections(text):
+        blocks = BLOCK.findall(body)
+        if "js" in dict(blocks):
+            continue
         section = Section(f"{os.path.basename(path)}, {title}")
         with tempfile.TemporaryDirectory() as where:
             os.symlink(TOP, os.path.join(where, "rl"))
-            for language, block in BLOCK.findall(body):
+            for language, block in blocks:
                 if language not in KNOWN:
                     section.fail(f"a block of {language}, which no test knows")
                 section.run(language, block, where)

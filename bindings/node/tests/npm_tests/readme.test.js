@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 'use strict'
 
-// What the README shows is so: its programs run as they are written, but for names of segments and ports.
+// What the README shows is so: its programs run as they are written, but for names of segments and ports. So does what docs/MOVING.md
+// has of Node.
 const { test } = require('node:test')
 const assert = require('node:assert/strict')
 const { execFileSync, fork } = require('node:child_process')
@@ -85,6 +86,16 @@ test('servers: express-rate-limit, fastify, middleware', async () => {
     const guesses = await storm(port, 50, 50, '/login?password=guess')
     assert.deepEqual([guesses.get(401), guesses.get(429)], [5, 45])
   })
+})
+
+test('moving here: what four workers admit before, and afterwards', () => {
+  const moving = fs.readFileSync(path.join(process.env.RL_TEST_TOP, 'docs/MOVING.md'), 'utf8')
+  const [, code, commands, printed] = moving.match(/^```js\n([^]*?)^```\n\n```sh\n([^]*?)^```\n\n```text\n([^]*?)^```$/m)
+  assert.equal(moving.match(/^```js$/gm).length, 1)
+  const segment = segmentName()
+  fs.writeFileSync(path.join(folder, 'recipe.js'), code.replaceAll("'web'", `'${segment}'`))
+  assert.equal(execFileSync('sh', ['-euc', commands], { cwd: folder, encoding: 'utf8' }), printed)
+  assert.match(rlctl('--segment', segment, 'list'), /pages/)
 })
 
 test('files and commands that the page names are there', () => {
