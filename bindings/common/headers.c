@@ -76,7 +76,7 @@ rlb_problem(const char *name, const struct rl_result *result, unsigned status,
 {
 	struct rl_http_problem problem = {.status = status};
 
-	if (result->error == 0 && result->verdict != RL_UNDECIDED) {
+	if (result && result->error == 0 && result->verdict != RL_UNDECIDED) {
 		problem.policy = name;
 		problem.result = result;
 	}

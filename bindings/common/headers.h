@@ -37,8 +37,8 @@ int rlb_headers(struct rl *rl, int id, const char *name, const struct rl_result 
                 uint64_t now_ns, struct rlb_how how, struct rlb_headers *headers);
 
 /*
- * The body of a refusal by the rule of that name, of the type RL_HTTP_PROBLEM_TYPE. Its length, or
- * -EINVAL: the status is none.
+ * The body of a refusal by the rule of that name, of the type RL_HTTP_PROBLEM_TYPE; without a
+ * result, that nothing could be decided. Its length, or -EINVAL: the status is none.
  */
 ssize_t rlb_problem(const char *name, const struct rl_result *result, unsigned status,
                     char to[RL_HTTP_PROBLEM_SIZE]);

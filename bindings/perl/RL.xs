@@ -513,6 +513,17 @@ bytes_of(pTHX_ SV *value)
 	return (struct rl_http_value){text, len};
 }
 
+/* The body of a refusal; without a result nothing could be decided. */
+static SV *
+problem_of(pTHX_ const char *name, const struct rl_result *result, unsigned status)
+{
+	char text[RL_HTTP_PROBLEM_SIZE];
+
+	if (rlb_problem(name, result, status, text) < 0)
+		BAD("status: %u; 100 to 599 is allowed", status);
+	return newSVpv(text, 0);
+}
+
 MODULE = RL  PACKAGE = RL::Segment
 
 PROTOTYPES: DISABLE
@@ -842,15 +853,12 @@ PPCODE:
 SV *
 _problem(struct rule *rule, SV *raw, unsigned status)
 INIT:
-	char text[RL_HTTP_PROBLEM_SIZE];
 	struct rl_result result;
 CODE:
 	if (!SvPOK(raw) || SvCUR(raw) != sizeof result)
 		BAD("this is no result");
 	memcpy(&result, SvPVX(raw), sizeof result);
-	if (rlb_problem(rule->r.name, &result, status, text) < 0)
-		BAD("status: %u; 100 to 599 is allowed", status);
-	RETVAL = newSVpv(text, 0);
+	RETVAL = problem_of(aTHX_ rule->r.name, &result, status);
 OUTPUT:
 	RETVAL
 
@@ -991,6 +999,14 @@ INIT:
 CODE:
 	rl_key_digest(v.text, v.len, text);
 	RETVAL = newSVpv(text, 0);
+OUTPUT:
+	RETVAL
+
+# Of a request that has no result.
+SV *
+problem(unsigned status)
+CODE:
+	RETVAL = problem_of(aTHX_ NULL, NULL, status);
 OUTPUT:
 	RETVAL
 

@@ -3,7 +3,7 @@
 
 // What an answer says about a limit, as values of header fields, by rl_http.h. undefined: leave the field out.
 const { native, newAnswer, WHOLES, DOUBLES } = require('./native.js')
-const { VERDICTS } = require('./result.js')
+const { VERDICTS, REASONS } = require('./result.js')
 
 const NEVER = 0xffff_ffff_ffff_ffffn
 const FIELDS = ['x-forwarded-for', 'forwarded']
@@ -15,6 +15,8 @@ function numbersOf (results) {
   const to = newAnswer(results.length)
   results.forEach((result, i) => {
     to.whole[i * WHOLES] = VERDICTS.indexOf(result.verdict)
+    to.whole[i * WHOLES + 1] = result.error === null ? 0 : -1
+    to.whole[i * WHOLES + 2] = REASONS.indexOf(result.reason)
     to.whole[i * WHOLES + 4] = result.limit
     to.whole[i * WHOLES + 5] = result.remaining
     to.ns[i * DOUBLES + 12] = nsOf(result.retryAfterMs)
@@ -46,6 +48,10 @@ function xRateLimit (result, now) {
   return { limit, remaining, reset: reset === '' ? undefined : reset }
 }
 
+// The body of a refusal, of application/problem+json: what kind of refusal it is. Without a result nothing could be decided.
+// rl_http_problem(3)
+const problem = (status, name, result) => native.problem(status, name, result && numbersOf([result]))
+
 // The client behind proxies: { address, end, hops }. rl_http_client(3)
 function client (peer, { trust = [], field = FIELDS[0], lines = [], prefixV4 = 0, prefixV6 = 0 } = {}) {
   const at = FIELDS.indexOf(field)
@@ -53,4 +59,4 @@ function client (peer, { trust = [], field = FIELDS[0], lines = [], prefixV4 = 0
   return native.client(peer, trust, [].concat(lines), at, prefixV4, prefixV6)
 }
 
-module.exports = { retryAfter, rateLimit, rateLimitPolicy, xRateLimit, client }
+module.exports = { retryAfter, rateLimit, rateLimitPolicy, xRateLimit, problem, client }

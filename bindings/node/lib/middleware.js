@@ -15,8 +15,9 @@ const WARN_MS = 60_000
 const FORBIDDEN = 403
 const TOO_MANY = 429
 const UNAVAILABLE = 503
+const PROBLEM = { 'content-type': 'application/problem+json' }
 
-const DEFAULTS = { cost: 1, headers: 'ietf', status: TOO_MANY, message: 'Too Many Requests', onUndecided: 'error' }
+const DEFAULTS = { cost: 1, headers: 'ietf', status: TOO_MANY, onUndecided: 'error' }
 const CHOICES = { headers: ['ietf', 'ietf-11', 'ietf-7', 'x', false], onUndecided: ['error', 'allow', 'deny'] }
 
 function checkChoices (options) {
@@ -117,6 +118,13 @@ class Guard {
     return { result, status, fields: this.#fields(result), waitMs: result.allowed ? result.delayMs : 0 }
   }
 
+  // The body of a refusal, and its fields: the program's message, or what kind of refusal it is, for programs.
+  refusal (status, result) {
+    const { message } = this.#options
+    if (message !== undefined) return { body: message, of: {} }
+    return { body: http.problem(status, result && this.#limiter().name, result), of: PROBLEM }
+  }
+
   #fields (result) {
     if (this.#options.headers === false) return []
     const retryAfter = http.retryAfter(result)
@@ -202,6 +210,8 @@ function atEnd (response, call) {
   else response.once('close', call)
 }
 
+const refuse = (response, status, { body, of }) => response.writeHead(status, of).end(body)
+
 async function answerExpress (guard, request, response, next) {
   const { result, fields, status, error, waitMs } =
     await guard.decide(request, { ip: request.ip, peer: request.socket.remoteAddress, headers: request.headers }, response)
@@ -214,7 +224,7 @@ async function answerExpress (guard, request, response, next) {
     return true
   }
   if (guard.options.onDenied !== undefined) await guard.options.onDenied(request, response, next, result)
-  else response.writeHead(status).end(guard.options.message)
+  else refuse(response, status, guard.refusal(status, result))
   return false
 }
 
@@ -241,8 +251,10 @@ function koa (options) {
       return next()
     }
     if (guard.options.onDenied !== undefined) return guard.options.onDenied(context, result)
+    const { body, of } = guard.refusal(status, result)
     context.status = status
-    context.body = guard.options.message
+    context.body = body
+    context.set(of)
   }
 }
 
@@ -262,7 +274,8 @@ async function fastify (instance, options) {
       return
     }
     if (guard.options.onDenied !== undefined) return guard.options.onDenied(request, reply, result)
-    return reply.code(status).send(guard.options.message)
+    const { body, of } = guard.refusal(status, result)
+    return reply.code(status).headers(of).send(body)
   })
 }
 fastify[Symbol.for('skip-override')] = true // it is for the instance, not for a child of it

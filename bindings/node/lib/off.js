@@ -47,6 +47,7 @@ const known = {
   rateLimit: () => undefined,
   rateLimitPolicy: () => undefined,
   xRateLimit: () => undefined,
+  problem: () => undefined,
 }
 
 // What answers with more than a decision is not there.

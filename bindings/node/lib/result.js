@@ -88,4 +88,4 @@ function addNanoseconds (result, from, at = 0) {
 
 const newTicket = () => new ArrayBuffer(TICKET_BYTES)
 
-module.exports = { Result, KeptResult, addNanoseconds, newTicket, VERDICTS }
+module.exports = { Result, KeptResult, addNanoseconds, newTicket, VERDICTS, REASONS }

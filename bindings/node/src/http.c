@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "rl_node.h"
 
+#include "headers.h"
 #include "item.h"
 
 #include <rl_http.h>
@@ -14,6 +15,8 @@ result_of(const struct answer *in)
 {
 	return (struct rl_result){
 		.verdict = (enum rl_verdict)in->whole[WHOLE_VERDICT],
+		.error = in->whole[WHOLE_ERROR],
+		.reason = (enum rl_reason)in->whole[WHOLE_REASON],
 		.limit = (uint32_t)in->whole[WHOLE_LIMIT],
 		.remaining = (uint32_t)in->whole[WHOLE_REMAINING],
 		.retry_after_ns = in->ns[0],
@@ -133,4 +136,25 @@ NATIVE(xRateLimit)
 	napi_set_element(env, to, 1, text(env, triple.remaining));
 	napi_set_element(env, to, 2, text(env, triple.reset));
 	return to;
+}
+
+/* problem(status, name, numbers) -> text; without numbers nothing could be decided */
+NATIVE(problem)
+{
+	struct call c;
+	struct rl_result r;
+	struct answer *in = NULL;
+	char name[NAME_SIZE] = "", to[RL_HTTP_PROBLEM_SIZE];
+	double status;
+	ssize_t len;
+
+	if (!call_begin(&c, env, info) || !call_whole(&c, 0, "status", 100, 599, &status) ||
+	    (call_has(&c, 1) && !call_name(&c, 1, "a rule's name", name, sizeof name)) ||
+	    (call_has(&c, 2) && (in = call_answer(&c, 2, 1)) == NULL))
+		return NULL;
+	if (in)
+		r = result_of(in);
+	len = rlb_problem(name, in ? &r : NULL, (unsigned)status, to);
+	return len < 0 ? throw_rl(env, (int)len, "problem", "there is no rule of that name")
+	               : text(env, to);
 }

@@ -253,6 +253,8 @@ export const http: {
   rateLimit (name: string, results: Result | Result[], set?: 'ietf' | 'ietf-11' | 'ietf-7'): string | undefined
   rateLimitPolicy (name: string, policy: { quota: number, windowMs?: Time, unit?: string }, set?: 'ietf' | 'ietf-11' | 'ietf-7'): string | undefined
   xRateLimit (result: Result, now?: Time): { limit: string, remaining: string, reset: string | undefined } | undefined
+  /** the body of a refusal, of application/problem+json; without a result nothing could be decided */
+  problem (status: number, name?: string, result?: Result): string
   client (peer: string, options?: ClientOptions): { address: string, end: 'found' | 'listed' | 'no_address' | 'far', hops: number }
 }
 

@@ -16,6 +16,7 @@ export type Options<Request> = Which & Omit<ClientOptions, 'lines'> & {
   /** RateLimit and RateLimit-Policy, or X-RateLimit-*, or none */
   headers?: 'ietf' | 'ietf-11' | 'ietf-7' | 'x' | false
   status?: number
+  /** the body of a refusal; without it a problem of RFC 9457, in JSON */
   message?: string
   /** what to do with a request that could not be decided; 'error': the framework's error handler, 503 */
   onUndecided?: 'error' | 'allow' | 'deny'

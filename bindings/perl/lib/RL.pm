@@ -409,11 +409,12 @@ Another segment that has the name now is found within a second of calls. C<look>
 
 The client behind proxies that are trusted: see rl_http.h.
 
-=head2 RL::rate, RL::key_digest, RL::unlink
+=head2 RL::rate, RL::key_digest, RL::unlink, RL::problem
 
     my ($capacity, $window_ns) = RL::rate('100/min');
     RL::key_digest($key);   # what stands for a long key
     RL::unlink('web');      # remove the segment
+    RL::problem(503);       # the body of a refusal where there is no result: nothing could be decided
 
 =head1 ERRORS
 

@@ -55,6 +55,18 @@ sub get {
     return ($status, $worker // 0, $answer);
 }
 
+# A refusal with a body, and the next answer of the same connection; after a 503 Apache ends it.
+sub problem {
+    my ($at, $path, $status, $kind) = @_;
+    my $socket = IO::Socket::INET->new(PeerAddr => $at);
+    my $post = "POST $path HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n";
+    print $socket "$post\r\nhello${post}Connection: close\r\n\r\nhello";
+    my $answer = join '', <$socket>;
+    my $one = qr{HTTP/1.1 $status .*?^Content-Type: application/problem\+json\r.*?^\r\n(\{"type": "[^"]+#$kind", [^\n]*"status": $status[^\n]*?\})}ms;
+    like($answer, $status == 503 ? qr/\A$one\z/ : qr/\A$one$one\z/, "mod_perl: a problem, $kind");
+    return $answer;
+}
+
 # Is gone when some of the answer is there.
 sub hang_up {
     my ($at, $path) = @_;
@@ -242,6 +254,14 @@ PerlSetVar RLRule all
 <Location /hold>
   PerlResponseHandler RL::Test::Hold
 </Location>
+<Location /problem>
+  PerlSetVar RLProblem on
+  PerlSetVar RLRule problem
+  PerlSetVar RLLimit 1/day
+</Location>
+<Location /problem/closed>
+  PerlSetVar RLRule "not a name"
+</Location>
 <Location /wrong>
   PerlSetVar RLCountStatus 6xx
 </Location>
@@ -263,9 +283,13 @@ END
     is((get($at, '/closed'))[0], 503, 'mod_perl: what cannot be decided is refused');
     is((get($at, '/wrong'))[0], 503, 'mod_perl: a status that is none is told');
     is((get($at, '/open'))[0], 200, 'mod_perl: or let through');
+    is((get($at, '/problem'))[0], 200, 'mod_perl: one is allowed');
+    like(problem($at, '/problem', 429, 'quota-exceeded'), qr/"violated-policies": \["problem"\]/, 'mod_perl: by which rule');
+    problem($at, '/problem/closed', 503, 'temporary-reduced-capacity');
     my $segment = RL->open($name, existing => 1, any_owner => 1);
     $segment->ban('127.0.0.0/8', match => 'network');
     is((get($at, '/'))[0], 403, 'mod_perl: a ban');
+    problem($at, '/problem', 403, 'abnormal-usage-detected');
     $segment->unban('127.0.0.0/8', match => 'network');
     $segment->rule(@$_) for ['login', '5/day'], ['tokens', '3000/day'];    # as the children do with their first request
     failures_alone_count('mod_perl', $at, $segment);

@@ -256,3 +256,22 @@ test('counters: what is refused, and 2^48', () => {
   assert.throws(() => segment.counters('r'), { code: 'EEXIST' })
   segment.close()
 })
+
+test('the body of a refusal: a used quota, one that never fits, a ban, and what cannot be decided', () => {
+  const segment = newSegment()
+  const limiter = segment.define('login', { ...hour, capacity: 1 })
+  const kind = (status, ...of) => JSON.parse(rl.http.problem(status, ...of))
+  limiter.check('alice')
+  const denied = kind(429, 'login', limiter.check('alice'))
+  assert.deepEqual([denied.status, denied.title, denied['violated-policies']], [429, 'Quota exceeded', ['login']])
+  assert.match(denied.detail, /too many requests\. It may come again in \d+ s\./)
+  assert.match(kind(403, 'login', limiter.check('bob', 2)).detail, /costs more/)
+  segment.ban('carol')
+  assert.equal(kind(429, 'login', limiter.check('carol')).title, 'Abnormal usage detected')
+  for (const given of [[503], [503, 'login', limiter.check('')]]) {
+    assert.deepEqual([kind(...given).title, kind(...given)['violated-policies']], ['Temporary reduced capacity', undefined])
+  }
+  for (const status of [99, 600, 4.5, undefined]) assert.throws(() => rl.http.problem(status), /status/)
+  assert.throws(() => rl.http.problem(429, 'lo\ngin', limiter.check('alice')), /name/)
+  segment.close()
+})

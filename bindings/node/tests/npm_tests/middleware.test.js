@@ -15,6 +15,16 @@ const middleware = require('librl/middleware')
 
 const rule = { algorithm: 'fixed_window', capacity: 2, windowMs: 86_400_000 }
 
+const PROBLEMS = 'https://iana.org/assignments/http-problem-types#'
+
+// What the body of a refusal says.
+function problemOf ({ status, headers, body }) {
+  assert.match(headers['content-type'], /^application\/problem\+json\b/)
+  const told = JSON.parse(body)
+  assert.deepEqual([told.status, told.type.startsWith(PROBLEMS)], [status, true])
+  return { status, type: told.type.slice(PROBLEMS.length), policies: told['violated-policies'] }
+}
+
 const frameworks = {
   async express (options, work) {
     const app = expressOf()
@@ -63,7 +73,7 @@ for (const [name, start] of Object.entries(frameworks)) {
         assert.match(three.headers.ratelimit, /^"api";r=0;t=\d+$/)
         assert.equal(three.headers['retry-after'], three.headers.ratelimit.split('t=')[1])
         assert.equal(one.headers['retry-after'], undefined)
-        assert.equal(three.body, 'Too Many Requests')
+        assert.deepEqual(problemOf(three), { status: 429, type: 'quota-exceeded', policies: ['api'] })
       })
       assert.match(rlctl('--segment', segment.name, 'get', '127.0.0.1'), /2/)
       segment.close()
@@ -119,7 +129,11 @@ for (const [name, start] of Object.entries(frameworks)) {
       const segment = newSegment()
       const cost = (request) => Number((request.url ?? request.req.url).slice(1))
       await serving({ limiter: segment.define('api', rule), cost }, async (ask) => {
-        assert.deepEqual([(await ask('/3')).status, (await ask('/2')).status, (await ask('/1')).status], [403, 200, 429])
+        const never = await ask('/3')
+        assert.match(JSON.parse(never.body).detail, /costs more than its limit admits/)
+        assert.deepEqual([never.status, (await ask('/2')).status, (await ask('/1')).status], [403, 200, 429])
+        segment.ban('127.0.0.1')
+        assert.deepEqual(problemOf(await ask('/1')), { status: 429, type: 'abnormal-usage-detected', policies: ['api'] })
       })
       segment.close()
     })
@@ -147,7 +161,9 @@ for (const [name, start] of Object.entries(frameworks)) {
         const segment = segmentName()
         const errors = []
         await serving({ ...missing, segment, onUndecided, onError: (error) => errors.push(error.code) }, async (ask) => {
-          assert.equal((await ask()).status, status, onUndecided)
+          const answer = await ask()
+          assert.equal(answer.status, status, onUndecided)
+          if (onUndecided === 'deny') assert.deepEqual(problemOf(answer), { status, type: 'temporary-reduced-capacity', policies: undefined })
           rl.open(segment).close()
           await until(async () => (await ask()).headers.ratelimit !== undefined, 'the segment')
         })

@@ -3,10 +3,16 @@ package Apache2::RL;
 
 use strict;
 use warnings;
-use Apache2::Const -compile => qw(OK FORBIDDEN HTTP_SERVICE_UNAVAILABLE SERVER_ERROR);
+use Apache2::Connection  ();
+use Apache2::Const -compile => qw(OK DONE FORBIDDEN HTTP_SERVICE_UNAVAILABLE);
+use Apache2::Filter      ();
 use Apache2::Log         ();
+use Apache2::RequestIO   ();
 use Apache2::RequestRec  ();
 use Apache2::RequestUtil ();
+use Apache2::Response    ();
+use APR::Brigade         ();
+use APR::Bucket          ();
 use APR::Table           ();
 use RL;
 
@@ -38,14 +44,31 @@ sub handler {
     };
     if (my $error = $result ? $result->error : $@) {
         $r->log_error('rl: rule ' . ($name // '') . ": $error");
-        return ($on_error // 'deny') eq 'allow' ? Apache2::Const::OK : Apache2::Const::HTTP_SERVICE_UNAVAILABLE;
+        return Apache2::Const::OK if ($on_error // 'deny') eq 'allow';
+        return _refuse($r, Apache2::Const::HTTP_SERVICE_UNAVAILABLE, $result);
     }
     $r->pnotes(rl => $result);    # and what it holds until the request has ended
     my %fields = $result->headers;
     $r->err_headers_out->set($_ => $fields{$_}) for grep { !/^X-/ } keys %fields;
     $r->push_handlers(PerlLogHandler => sub { _judge($counts, $result, @_) }) if $counts && $result->is_allowed;
     return Apache2::Const::OK if $result->is_allowed;
-    return $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS;
+    return _refuse($r, $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS, $result);
+}
+
+# By the status alone; or with a body that says what kind of refusal it is. The response phase, which has print, does not come then.
+sub _refuse {
+    my ($r, $status, $result) = @_;
+    return $status if lc($r->dir_config('RLProblem') // 'off') ne 'on' || $r->main;
+    my $body   = $result ? $result->problem($status) : RL::problem($status);
+    my $bucket = APR::Bucket->new($r->connection->bucket_alloc, $body);
+    my $all    = APR::Brigade->new($r->pool, $r->connection->bucket_alloc);
+    $r->status($status);    # before the request's own body is read: no 100 Continue
+    $r->discard_request_body;
+    $r->content_type('application/problem+json');
+    $r->set_content_length(length $body);
+    $all->insert_tail($bucket);
+    $r->output_filters->pass_brigade($all);
+    return Apache2::Const::DONE;
 }
 
 # What does not count is given back, when the answer is sent and logged.
@@ -100,6 +123,11 @@ What a request is charged, 1. A handler that knows better afterwards settles it.
 
 Which answers count: statuses and classes such as C<401 5xx>. A request is charged before it is served, so that no number of them at
 once passes, and given back when it is logged, if its answer does not count. What is killed counts.
+
+=item RLProblem
+
+C<on>: who is refused gets a body of C<application/problem+json> in place of Apache's page and of C<ErrorDocument>; its type tells a
+used quota, a ban and a limit that cannot be decided apart. C<off> without.
 
 =item RLOnError
 
