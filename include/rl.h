@@ -241,7 +241,7 @@ struct rl_limit {
 	uint32_t blind;     /* RL_SCOPE_CLUSTER: what each host may admit beside its share, at most
 	                       the capacity; rounded down above 1,023, by less than a 512th. 0:
 	                       strict, nothing. RL_BLIND_AUTO: a part of a twentieth of the
-	                       capacity, by the number of hosts there are */
+	                       capacity by the number of hosts, of RL_BLIND_AUTO_MAX at most */
 	uint32_t counts;    /* of enum rl_counts */
 	uint64_t wait_ns; /* RL_SCOPE_CLUSTER: how long one may come again for a share, 1 ms to 1 s
 	                       in ms, or RL_WAIT_NONE; 0: RL_WAIT_USUAL, but by RL_ITEM_SLEEPS */

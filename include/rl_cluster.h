@@ -99,6 +99,8 @@ int rl_cluster_secret(struct rl *rl, const unsigned char secret[32]);
 /* Set among how many hosts RL_AWAY_LOCAL_SHARE divides, 1 or more. 0 or -EINVAL. */
 int rl_cluster_hosts(struct rl *rl, uint32_t hosts);
 
+#define RL_BLIND_AUTO_MAX (600 * RL_SECOND) /* windows, and times to fill, of RL_BLIND_AUTO */
+
 /*
  * Set of how many hosts limits with RL_BLIND_AUTO are: until then, by the segment's clock, this
  * one admits a twentieth of the capacity divided by `hosts` beside its share, rounded down; after

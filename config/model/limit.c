@@ -21,9 +21,8 @@
 #define SHARE_FILL_MAX (UINT64_C(1) << 50)
 #define PERCENT (UINT64_C(1) << 32) /* a blind part in 1/1000 percent, and not in units */
 #define PERCENT_MAX (100 * UINT64_C(1000))
-#define AUTO_PART 20 /* of the capacity one, that all hosts admit blind: "auto" */
-#define AUTO_WINDOW_MAX (600 * RL_SECOND) /* a host that has just come waits for as long */
-#define BLIND_DEFAULT (PERCENT | 1000)
+#define AUTO_PART 20                /* of the capacity one, that all hosts admit blind: "auto" */
+#define BLIND_LONG (PERCENT | 1000) /* of a limit that cannot be "auto" */
 
 /* The words that may stand behind the stroke of "100/min" or "300/5min", besides a duration. */
 static const struct {
@@ -540,11 +539,22 @@ warn_early(struct reader *reader, uint32_t owner, const struct value *v,
 	                          : "a larger \"ring\" of the segment has room for more");
 }
 
-static uint32_t
-blind_of(const struct value *v, uint32_t capacity)
+bool
+limit_follows_hosts(const struct rl_limit *limit)
 {
-	uint64_t blind = is_given(&v[LIMIT_blind]) ? v[LIMIT_blind].number : BLIND_DEFAULT;
-	uint64_t part = (blind & (PERCENT - 1)) * capacity / PERCENT_MAX;
+	struct rl_rule rule = {.name = "r", .limit = *limit};
+
+	rule.limit.blind = RL_BLIND_AUTO;
+	return rl_rule_check(&rule, NULL, NULL, 0) != -EINVAL;
+}
+
+static uint32_t
+blind_of(const struct value *v, const struct rl_limit *limit)
+{
+	uint64_t blind = is_given(&v[LIMIT_blind])    ? v[LIMIT_blind].number
+	                 : limit_follows_hosts(limit) ? RL_BLIND_AUTO
+	                                              : BLIND_LONG;
+	uint64_t part = (blind & (PERCENT - 1)) * limit->capacity / PERCENT_MAX;
 
 	if (number_or_0(&v[LIMIT_STRICT]) != 0)
 		return 0;
@@ -646,10 +656,11 @@ suits_scope(struct reader *reader, const struct value *v, const struct rl_limit 
 	else if (limit->blind > limit->capacity && limit->blind != RL_BLIND_AUTO)
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
 		            "is more than the capacity of %" PRIu32, limit->capacity);
-	else if (limit->blind == RL_BLIND_AUTO && limit->window_ns > AUTO_WINDOW_MAX)
+	else if (limit->blind == RL_BLIND_AUTO && !limit_follows_hosts(limit))
 		report_name(reader->report, CONFIG_ERROR, v[LIMIT_blind].token,
-		            "is not \"auto\" for a window longer than 10m, for which a host "
-		            "that has just come would have to be quiet; a number");
+		            "is not \"auto\" for a window longer than 10m, nor for a bucket that "
+		            "takes longer to fill: a host that has just come would have to be "
+		            "quiet for as long; a number");
 	else
 		return true;
 	return false;
@@ -687,10 +698,10 @@ limit_finish(struct reader *reader, uint32_t owner, const struct value *v, struc
 	*limit = limit_of(v);
 	limit->granularity = flags & RL_HAS_GRANULARITY ? count_steps(reader, v) : 1;
 	limit->hard = is_hard(v, algorithm);
-	limit->blind = is_of_cluster(v) ? blind_of(v, limit->capacity) : 0;
 	if (flags & RL_BURST_IS_CAPACITY && limit->burst == 0)
 		limit->burst =
 			limit->capacity < RL_CAPACITY_MAX ? limit->capacity : RL_CAPACITY_MAX - 1;
+	limit->blind = is_of_cluster(v) ? blind_of(v, limit) : 0;
 	if (limit->granularity == 0 || !suits_algorithm(reader, owner, v, limit) ||
 	    !suits_prefetch(reader, v, limit) || !suits_scope(reader, v, limit))
 		return false;

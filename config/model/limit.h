@@ -55,6 +55,9 @@ uint32_t limit_granularity(uint64_t window_ns, uint32_t most);
 /* How early such a limit may deny: by a sub-bucket if it is hard. */
 uint64_t limit_early_ns(const struct rl_limit *limit);
 
+/* Can its blind part follow the number of hosts? Not if it needs over ten minutes to forget. */
+bool limit_follows_hosts(const struct rl_limit *limit);
+
 /* What so many hosts admit of a cluster's limit beside what they are lent, together. */
 uint64_t limit_blind_of_all(const struct rl_limit *limit, uint64_t hosts);
 

@@ -14,6 +14,7 @@
 #include "algorithm/gcra.h"
 #include "algorithm/ops.h"
 #include "algorithm/share.h"
+#include "rl_cluster.h"
 #include "rl_fields.h"
 #include "rule/shape.h"
 #include "shared/reserved.h"
@@ -211,6 +212,22 @@ check_prefetch(const struct rl_limit *l, const struct rl_sentence *s)
 	return false;
 }
 
+/* For as long a host that has just come admits nothing blind: it may not take for ever. */
+static bool
+check_auto(const struct rl_limit *l, const struct rl_sentence *s)
+{
+	bool fills = rl_limit_has(l, RL_IS_BUCKET) && l->burst > l->capacity;
+	unsigned __int128 ns =
+		(unsigned __int128)l->window_ns * (fills ? l->burst : l->capacity) / l->capacity;
+
+	if (l->scope != RL_SCOPE_CLUSTER || l->blind != RL_BLIND_AUTO || ns <= RL_BLIND_AUTO_MAX)
+		return true;
+	rl_say(s, "blind",
+	       "RL_BLIND_AUTO; only of a window, or of a bucket that fills, within 10 minutes: a "
+	       "number is allowed");
+	return false;
+}
+
 static bool
 fits_beside_a_share(const struct rl_limit *l)
 {
@@ -266,7 +283,7 @@ rl_limit_check(const struct rl_limit *l, uint32_t ring, const struct rl_sentence
 	for (size_t i = 0; (field = rl_field(RL_OF_LIMIT, i)); i++)
 		if (!check_field(field, l, s))
 			return -EINVAL;
-	if (!check_burst(l, s) || !check_prefetch(l, s) || !check_share(l, s))
+	if (!check_burst(l, s) || !check_prefetch(l, s) || !check_share(l, s) || !check_auto(l, s))
 		return -EINVAL;
 	return rl_shape_ring_least(l) > ring ? RL_ERING : 0;
 }

@@ -152,14 +152,16 @@ note_bound(const char *rule, const struct rl_limit *limit, struct outcome *outco
 	if (limit->blind == RL_BLIND_AUTO)
 		snprintf(text, sizeof(text),
 		         "%s: %" PRIu32 " per %s: all hosts together admit at most 5 %% more, "
-		         "however many there are",
-		         rule, limit->capacity, duration_format(limit->window_ns).text);
+		         "however many there are%s",
+		         rule, limit->capacity, duration_format(limit->window_ns).text,
+		         all > limit->capacity ? "" : "; 10 ask before they admit");
 	else
 		snprintf(text, sizeof(text),
 		         "%s: %" PRIu32 " per %s: all hosts together admit at most %" PRIu32
-		         " for each host more: %d hosts up to %" PRIu64,
+		         " for each host more: %d hosts up to %" PRIu64 "%s",
 		         rule, limit->capacity, duration_format(limit->window_ns).text,
-		         limit->blind, SOME_HOSTS, all);
+		         limit->blind, SOME_HOSTS, all,
+		         limit_follows_hosts(limit) ? "" : "; 10m is the most for \"auto\"");
 	hear(CONFIG_NOTE, text, outcome);
 }
 

@@ -69,7 +69,8 @@ look_at_bound(struct doctor *doctor, const struct config *config, uint64_t hosts
 	           "rule %s: all hosts together admit up to %llu, of a capacity of %u", b.rule,
 	           (unsigned long long)(b.limit->capacity + b.above), b.limit->capacity);
 	if (is_wide)
-		doctor_fix(doctor, "give the limit \"blind\": \"auto\", or \"strict\": true");
+		doctor_fix(doctor, "give the limit %s\"strict\": true, or a smaller \"blind\"",
+		           limit_follows_hosts(b.limit) ? "\"blind\": \"auto\", " : "");
 }
 
 static void

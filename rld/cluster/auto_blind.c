@@ -18,7 +18,7 @@ hold_of(const struct rl_limit *limit)
 
 	if (limit->burst > limit->capacity)
 		ns = ns / limit->capacity * limit->burst;
-	return ns < BLIND_HOLD_MAX_NS ? ns + ns / 8 : BLIND_HOLD_MAX_NS;
+	return ns < RL_BLIND_AUTO_MAX ? ns + ns / 8 : BLIND_HOLD_MAX_NS;
 }
 
 /* The longest of all; 0: none is automatic. */

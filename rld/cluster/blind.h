@@ -28,9 +28,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rl_cluster.h>
+
 #define BLIND_LIFE_NS UINT64_C(40000000000)
 #define BLIND_MARGIN_NS UINT64_C(5000000000)
-#define BLIND_HOLD_MAX_NS UINT64_C(600000000000) /* longer windows are for a number */
+#define BLIND_HOLD_MAX_NS (RL_BLIND_AUTO_MAX / 8 * 9) /* longer windows are for a number */
 #define BLIND_STEP_MAX 28 /* of a host that knows of nobody as yet: no limit is as large */
 
 struct blind {

@@ -721,10 +721,13 @@ tells_once() {
 
 @test "what all hosts admit together is told by config check, by doctor, and by both more strictly where it is much" {
 	rlctl config check "$dir/rl.json"
-	says_line 'api: 10 per 1h: all hosts together admit at most 2 for each host more: 10 hosts up to 30'
+	says_line 'api: 10 per 1h: all hosts together admit at most 2 for each host more: 10 hosts up to 30; 10m is the most for "auto"'
 	sed 's/"blind": 2/"blind": "auto"/; s/10\/h/100\/min/' "$dir/rl.json" >"$dir/auto.json"
 	rlctl config check "$dir/auto.json"
-	says_line 'api: 100 per 1m: all hosts together admit at most 5 % more, however many there are'
+	says_line 'api: 100 per 1m: all hosts together admit at most 5 % more, however many there are; 10 ask before they admit'
+	sed 's/"blind": 2, //; s/10\/h/1000\/10min/' "$dir/rl.json" >"$dir/auto.json"
+	rlctl config check "$dir/auto.json"
+	says_line 'api: 1000 per 10m: all hosts together admit at most 5 % more, however many there are'
 	sed 's/"blind": 2/"strict": true/' "$dir/rl.json" >"$dir/strict.json"
 	rlctl config check "$dir/strict.json"
 	! says_line 'api: 10 per 1h: all hosts' || fail_with "$output"
@@ -1153,11 +1156,11 @@ rlctl_says_missing() {
 	exits 1
 }
 
-@test "a blind part that follows the number of hosts is nothing at first, and told" {
+@test "a blind part follows the number of hosts by default, is nothing at first, and told" {
 	cat >"$RL_CONFIG" <<-EOF
 		{"segment": {"name": "$segment", "keys": 100},
 		 "cluster": {"nodes": ["127.0.0.1:$port"], "secret_file": "$dir/secret"},
-		 "rules": {"api": {"limit": "1000/s", "scope": "cluster", "blind": "auto"}}}
+		 "rules": {"api": {"limit": "1000/s", "scope": "cluster"}}}
 	EOF
 	rlctl config show --json
 	says '"blind": "auto"'
@@ -1175,6 +1178,9 @@ rlctl_says_missing() {
 	rlctl cluster status
 	says 'at most 50 above its capacity (1 host, blind auto)'
 	sed -i 's|1000/s|1000/h|' "$RL_CONFIG"
+	rlctl config show --json
+	says '"blind": 10' # of a window that is too long
+	sed -i 's|"api": {|&"blind": "auto", |' "$RL_CONFIG"
 	rlctl config check
 	exits 1
 	complains 'is not "auto" for a window longer than 10m'

@@ -552,6 +552,10 @@ refused(struct rl_limit limit, int error, const char *text)
 	rl_close(rl);
 }
 
+#define TOO_LONG_FOR_AUTO                                                                     \
+	"limit.blind: RL_BLIND_AUTO; only of a window, or of a bucket that fills, within 10 " \
+	"minutes: a number is allowed"
+
 static void
 test_refusals(void **state)
 {
@@ -582,6 +586,14 @@ test_refusals(void **state)
 
 	no = l, no.blind = 11;
 	refused(no, -EINVAL, "limit.blind: 11; at most the capacity is allowed, 10");
+	no = l, no.blind = RL_BLIND_AUTO, no.window_ns = RL_BLIND_AUTO_MAX + 1;
+	refused(no, -EINVAL, TOO_LONG_FOR_AUTO);
+	no.algorithm = RL_TOKEN_BUCKET, no.granularity = 0, no.hard = 0;
+	no.window_ns = 60 * RL_SECOND, no.burst = 101;
+	refused(no, -EINVAL, TOO_LONG_FOR_AUTO);
+	no.burst = 100; /* 10 a minute */
+	assert_int_equal(rl_rule_check(&(struct rl_rule){.name = "r", .limit = no}, NULL, NULL, 0),
+	                 0);
 	no = l, no.away = 4;
 	refused(no, -EINVAL, "limit.away: 4 is none that there is; they are 0 to 3");
 	no = l, no.scope = RL_SCOPE_HOST;
