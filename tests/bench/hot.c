@@ -52,6 +52,19 @@ charge(struct hot *h)
 	at_check_item(h->rl, h->item, h->now_ns, NULL);
 }
 
+/* So much that a unit of it can be given back each time, and one more in each later sub-bucket. */
+static void
+charge_much(struct hot *h)
+{
+	h->item->charges = &h->charges;
+	h->item->cost = RL_CAPACITY_MAX / 2;
+	at_check_item(h->rl, h->item, h->now_ns, NULL);
+	for (unsigned i = 0; h->lane->step_ns > 0 && i < h->lane->limit.granularity; i++) {
+		h->now_ns += h->lane->step_ns;
+		at_check(h->rl, h->item->rule, h->item->key, h->item->key_len, 1, h->now_ns, NULL);
+	}
+}
+
 static void
 define_other(struct hot *h)
 {

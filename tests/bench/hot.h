@@ -64,9 +64,10 @@ void hot_limits(void *hot, unsigned worker, uint64_t n);   /* told of each limit
 void hot_all(void *hot, unsigned worker, uint64_t n);      /* two rules */
 void hot_peek(void *hot, unsigned worker, uint64_t n);
 void hot_reserve(void *hot, unsigned worker, uint64_t n);
-void hot_refund(void *hot, unsigned worker, uint64_t n);      /* what was charged */
-void hot_settle(void *hot, unsigned worker, uint64_t n);      /* to half of what was charged */
-void hot_settle_late(void *hot, unsigned worker, uint64_t n); /* the same of the request before */
+void hot_refund(void *hot, unsigned worker, uint64_t n);       /* what was charged */
+void hot_settle(void *hot, unsigned worker, uint64_t n);       /* to half of what was charged */
+void hot_settle_late(void *hot, unsigned worker, uint64_t n);  /* the same of the request before */
+void hot_settle_alone(void *hot, unsigned worker, uint64_t n); /* one unit of one charge each */
 void hot_hold(void *hot, unsigned worker, uint64_t n); /* and release; two handles in turns */
 void hot_count_up(void *hot, unsigned worker, uint64_t n);
 

@@ -57,6 +57,9 @@ RUN(hot_settle_late, bool odd = h->turn++ % 2 > 0; it->charges = odd ? &h->charg
     it->cost = 2; at_check_item(h->rl, it, tick(h), r);
     at_settle(h->rl, odd ? &h->before : &h->charges, 1, h->now_ns))
 
+RUN(hot_settle_alone, h->charges.count = 1; h->charges.settled = 0;
+    at_settle(h->rl, &h->charges, it->cost - 1, h->now_ns))
+
 RUN(hot_hold, struct rl *rl = h->turn++ % 2 > 0 && h->other ? h->other : h->rl; struct rl_hold held;
     it->charges = &h->charges; at_check_item(rl, it, tick(h), r);
     rl_release(rl, &held, rl_holds(&h->charges, &held, 1)))
