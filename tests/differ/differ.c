@@ -21,11 +21,12 @@
 #define STRETCH 2000 /* calls between one set of rules and the next */
 
 /* What is called, by the names that the library exports. */
-#define CALLED(call)                                                                               \
-	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure)    \
-		call(rl_check_item) call(rl_check_limits) call(rl_check_all) call(rl_check_many)   \
-			call(rl_decide) call(rl_refund) call(rl_reset) call(rl_ban) call(rl_allow) \
-				call(rl_unban) call(rl_stats) call(rl_now)
+#define CALLED(call)                                                                             \
+	call(rl_open_private) call(rl_close) call(rl_define) call(rl_forget) call(rl_configure)  \
+		call(rl_check_item) call(rl_check_limits) call(rl_check_all) call(rl_check_many) \
+			call(rl_decide) call(rl_refund) call(rl_settle) call(rl_reset)           \
+				call(rl_ban) call(rl_allow) call(rl_unban) call(rl_stats)        \
+					call(rl_now)
 
 struct build {
 	void *handle;
@@ -333,16 +334,22 @@ check_several(bool is_all)
 	}
 }
 
+/* All of it, or what it has not cost; or it has cost more. */
 static void
 give_back(void)
 {
+	bool is_settled = below(2) == 0;
+	uint64_t actual = below(4);
 	int did[2];
 
 	for (int b = 0; b < 2; b++) {
-		two[b].last.now_ns = now_ns;
-		did[b] = two[b].rl_refund(two[b].rl, &two[b].last);
+		struct build *l = &two[b];
+
+		l->last.now_ns = now_ns;
+		did[b] = is_settled ? l->rl_settle(l->rl, &l->last, actual)
+		                    : l->rl_refund(l->rl, &l->last);
 	}
-	same("a refund", did[0], did[1]);
+	same(is_settled ? "a settlement" : "a refund", did[0], did[1]);
 }
 
 static void
