@@ -126,14 +126,13 @@ struct rl_decision {
 enum rl_back_step {
 	RL_BACK_LATE,  /* nothing, for it is too late, or nothing is left to be done */
 	RL_BACK_WORD,  /* CAS16 to next: given */
-	RL_BACK_ENTRY, /* CAS of the ring's entry: given; then the sum becomes the ring's */
-	RL_BACK_CLOSE, /* the state is frozen: store its entries, CAS16 to next, and again */
+	RL_BACK_ENTRY, /* CAS of the ring's entry: given; then CAS16 to next, or the sum becomes
+	                  the ring's */
 };
 
 struct rl_back {
 	uint32_t given; /* how much of it, 1 at least */
 	struct rl_u128 next;
-	uint32_t entries;       /* RL_BACK_CLOSE: how many to store */
 	uint32_t place;         /* RL_BACK_ENTRY: of the ring, */
 	uint64_t seen, lowered; /* from what to what */
 };

@@ -16,13 +16,6 @@ start_of(const struct rl_window *w, uint64_t epoch)
 	return __builtin_mul_overflow(epoch, w->width_ns, &ns) ? UINT64_MAX : ns;
 }
 
-/* Where the ring has a sub-bucket; only with a count. */
-static uint32_t
-place_of(const struct rl_window *w, uint64_t epoch)
-{
-	return (uint32_t)(epoch - rl_quotient(epoch, w->count, w->count_inverse) * w->count);
-}
-
 struct rl_window
 rl_window_of(uint64_t width_ns, uint32_t count, bool is_hard)
 {
@@ -111,7 +104,7 @@ ring_sum(const struct rl_window_at *at, uint32_t newest, uint32_t oldest)
 	const struct rl_window *w = at->window;
 	const struct rl_state *s = at->state;
 	uint64_t sum = 0;
-	uint32_t place = place_of(w, s->epoch + w->count - newest + 1);
+	uint32_t place = rl_window_place(w, s->epoch + w->count - newest + 1);
 
 	for (uint32_t back = newest; back <= oldest && back <= s->span; back++) {
 		place = place_before(w, place);
@@ -135,7 +128,7 @@ closed_before(const struct rl_window_at *at, uint64_t i)
 
 	if (at->state->epoch - epoch > at->state->span || !needs_ring(at))
 		return 0;
-	return rl_ring_count(rl_atomic_load(&at->ring[place_of(at->window, epoch)]), epoch,
+	return rl_ring_count(rl_atomic_load(&at->ring[rl_window_place(at->window, epoch)]), epoch,
 	                     at->gen);
 }
 
@@ -230,7 +223,7 @@ sum_after(const struct rl_window_at *at, uint32_t jump)
 
 	if (!needs_ring(at))
 		return 0;
-	if (place_of(w, s->epoch) + jump >= w->count)
+	if (rl_window_place(w, s->epoch) + jump >= w->count)
 		return limited(ring_sum(at, 1, w->count - jump));
 	return (uint32_t)less(s->sum, ring_sum(at, w->count - jump + 1, w->count));
 }
@@ -251,7 +244,7 @@ rl_window_ring_sum(const struct rl_window *w, const struct rl_state *s, const ui
 {
 	const struct rl_window_at at = {.window = w, .state = s, .ring = ring, .gen = gen};
 
-	return ring_sum(&at, 1, w->count);
+	return ring_sum(&at, 1, w->count - s->jump);
 }
 
 /*

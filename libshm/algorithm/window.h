@@ -131,6 +131,13 @@ rl_window_epoch(const struct rl_window *w, uint64_t ns)
 	return rl_quotient(ns, w->width_ns, w->inverse);
 }
 
+/* Where the ring has a sub-bucket; only with a count. */
+static inline uint32_t
+rl_window_place(const struct rl_window *w, uint64_t epoch)
+{
+	return (uint32_t)(epoch - rl_quotient(epoch, w->count, w->count_inverse) * w->count);
+}
+
 /* The share of `count` that has left with the `elapsed` part of a width, rounded down. */
 static inline uint32_t
 rl_window_share_gone(const struct rl_window *w, uint32_t count, uint64_t elapsed)
@@ -211,7 +218,7 @@ struct rl_window_used rl_window_count(const struct rl_window_at *at);
 struct rl_state rl_window_closed(const struct rl_window *window, const struct rl_state *state,
                                  uint32_t jump, uint32_t stays);
 
-/* What the ring has of all closed sub-buckets of an open state; only with a count of 2 or more. */
+/* What the ring has of the closed sub-buckets that a state's sum has; with a count of 2 or more. */
 uint64_t rl_window_ring_sum(const struct rl_window *window, const struct rl_state *state,
                             const uint64_t *ring, uint8_t gen);
 

@@ -265,14 +265,19 @@ window_of_overflow(const struct rl_limiter *l, const struct rl_limiter *overflow
 	return rl_state_pack(s, slot_bits);
 }
 
-/* Is `entry` what the closer of the frozen `s` has stored for sub-bucket `epoch`? */
+/*
+ * Is `entry` what a closer of the frozen `s` has stored in the place of sub-bucket `epoch`? Of cur
+ * something may have been given back since.
+ */
 static bool
 is_stored(uint64_t entry, const struct rl_window *w, const struct rl_state *s, uint64_t epoch,
           uint8_t gen)
 {
 	uint64_t next = epoch + w->count;
+	uint32_t count = rl_ring_count(entry, next, gen);
 
-	return entry == rl_ring_entry(next, next == s->epoch ? s->cur : 0, gen);
+	return entry == rl_ring_entry(next, count, gen) &&
+	       (next == s->epoch ? count >= s->cur : count == 0);
 }
 
 static enum rl_fault

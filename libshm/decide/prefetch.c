@@ -108,12 +108,11 @@ give(const struct rl_prefetch_entry *e, uint32_t units)
 {
 	const struct rl_compiled *limit = e->limit; /* NULL: forked since it was seized */
 	const struct rl_slot slot = {.index = e->slot, .tag = e->tag};
-	const struct rl_quota quota = {.capacity = (uint32_t)e->capacity};
 	const struct rl_charge charge = {.epoch = e->epoch, .cost = units};
 
 	if (!limit)
 		return false;
-	if (rl_refund_slot(e->segment, &limit->limiter, &quota, slot, &charge, 0) > 0)
+	if (rl_refund_slot(e->segment, &limit->limiter, NULL, slot, &charge, 0) > 0)
 		return true;
 	rl_stats_add_many(e->segment, limit->rule, RL_COUNT_prefetch_void, units);
 	return false;

@@ -24,36 +24,38 @@ look(const struct rl_segment *s, struct rl_slot slot, struct rl_view *v)
 	       rl_view_load(s, slot, v) == RL_SEEN && !v->is_zero;
 }
 
-/* Make a step. False: others were quicker, or will be. */
 static bool
-step(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot,
-     enum rl_back_step which, const struct rl_back *back)
+swap(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot,
+     const struct rl_back *back)
 {
-	if (which == RL_BACK_ENTRY)
-		return rl_atomic_cas(&rl_segment_ring(s, slot.index)[back->place], back->seen,
-		                     back->lowered);
-	return (which != RL_BACK_CLOSE || rl_view_store(s, a->l, slot, a->v, back->entries)) &&
-	       rl_atomic_cas16(rl_table_state(&s->table, slot.index), a->v->word, back->next);
+	return rl_atomic_cas16(rl_table_state(&s->table, slot.index), a->v->word, back->next);
 }
 
 /*
- * Make the sum what the ring has, after one of its entries was lowered. Who does not come to it
- * leaves a sum that is too large until the ring has turned.
+ * Make the sum what the ring has, where an entry was lowered and the word has changed since it was
+ * seen. Who does not come to it leaves a sum that is too large until the ring has turned.
  */
 static void
 sum_up(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot, struct rl_view *v)
 {
-	enum rl_back_step next;
 	struct rl_back back;
 
-	for (int tries = 0; tries < TRIES; tries++) {
-		if (!look(s, slot, v))
+	for (int tries = 0; tries < TRIES; tries++, rl_atomic_pause())
+		if (!look(s, slot, v) || a->l->ops->sum_up(a, &back) == RL_BACK_LATE ||
+		    swap(s, a, slot, &back))
 			return;
-		next = a->l->ops->sum_up(a, &back);
-		if (next == RL_BACK_LATE || (step(s, a, slot, next, &back) && next == RL_BACK_WORD))
-			return;
-		rl_atomic_pause();
-	}
+}
+
+/* The sum is the entry's, too, if the word is as it was before that was lowered: ring.h. */
+static bool
+lower_entry(const struct rl_segment *s, const struct rl_ask *a, struct rl_slot slot,
+            struct rl_view *v, const struct rl_back *back)
+{
+	if (!rl_atomic_cas(&rl_segment_ring(s, slot.index)[back->place], back->seen, back->lowered))
+		return false;
+	if (!swap(s, a, slot, back))
+		sum_up(s, a, slot, v);
+	return true;
 }
 
 uint32_t
@@ -73,11 +75,9 @@ rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
 		next = limiter->ops->refund(&ask, charge, &back);
 		if (next == RL_BACK_LATE)
 			return 0;
-		if (step(s, &ask, slot, next, &back) && next != RL_BACK_CLOSE) {
-			if (next == RL_BACK_ENTRY)
-				sum_up(s, &ask, slot, &v);
+		if (next == RL_BACK_ENTRY ? lower_entry(s, &ask, slot, &v, &back)
+		                          : swap(s, &ask, slot, &back))
 			return back.given;
-		}
 		rl_atomic_pause();
 	}
 	return 0;
@@ -99,14 +99,26 @@ charged_by(struct rl *rl, const struct rl_charge *charge)
 	return before && rl_charge_is_of(before, charge) ? before : NULL;
 }
 
+/* Under the burst that it has now, and the capacity that the request had. */
+static __attribute__((noinline)) uint32_t
+refund_bucket(const struct rl_segment *s, const struct rl_compiled *limit, struct rl_slot slot,
+              const struct rl_charge *charge, uint64_t now_ns)
+{
+	struct rl_quota quota = {0};
+	unsigned index;
+
+	rl_policy_of_limit(s, limit->id, &quota, &index);
+	quota.capacity = charge->capacity; /* its tier's, or as it was */
+	return rl_refund_slot(s, &limit->limiter, &quota, slot, charge, now_ns);
+}
+
 uint32_t
 rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost, uint64_t now_ns)
 {
 	const struct rl_compiled *limit;
 	struct rl_charge part = *charge;
+	struct rl_slot slot;
 	const struct rl_segment *s;
-	struct rl_quota quota = {0};
-	unsigned index;
 
 	if (!rl_charge_is_sound(charge) || rl_charge_is_of_cell(charge))
 		return 0;
@@ -115,11 +127,12 @@ rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost, ui
 	if (!limit)
 		return 0;
 	s = &rl->segment;
-	rl_policy_of_limit(s, limit->id, &quota, &index);
-	quota.capacity = charge->capacity; /* its tier's, or as it was */
 	part.cost = cost;
-	return rl_refund_slot(s, &limit->limiter, &quota, rl_charge_slot(s, limit, charge), &part,
-	                      rl_clamp_now(now_ns));
+	slot = rl_charge_slot(s, limit, charge);
+	now_ns = rl_clamp_now(now_ns);
+	return rl_limiter_has_bucket(&limit->limiter)
+	               ? refund_bucket(s, limit, slot, &part, now_ns)
+	               : rl_refund_slot(s, &limit->limiter, NULL, slot, &part, now_ns);
 }
 
 int

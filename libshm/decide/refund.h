@@ -5,9 +5,9 @@
 #include "segment/view.h"
 
 /*
- * Take back what was charged to a slot: charge->cost, epoch and memory say what; `quota` is the one
- * it was charged under. `slot` is one of the segment's. How much; 0 if it is too late: then it
- * stays charged.
+ * Take back what was charged to a slot: charge->cost, epoch and memory say what; of a bucket,
+ * `quota` is the one it was charged under. `slot` is one of the segment's. How much; 0 if it is too
+ * late: then it stays charged.
  */
 uint32_t rl_refund_slot(const struct rl_segment *s, const struct rl_limiter *limiter,
                         const struct rl_quota *quota, struct rl_slot slot,

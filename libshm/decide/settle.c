@@ -17,18 +17,12 @@
 
 /*
  * The part that a debt is of. Its key's name is not known, and of its network what places it if it
- * was charged to an overflow counter. False: the limit is in force no more; or *error says why.
+ * was charged to an overflow counter.
  */
-static bool
-part_of(struct rl *rl, const struct rl_charge *charge, uint64_t now_ns, struct rl_part *p,
-        int *error)
+static void
+part_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge,
+        uint64_t now_ns, struct rl_part *p)
 {
-	const struct rl_compiled *limit = rl_handle_limit(rl, rl_charge_row(charge));
-
-	if (!limit) {
-		*error = rl_handle_no_limit(rl, rl_charge_row(charge)) == -ENOMEM ? -ENOMEM : 0;
-		return false;
-	}
 	*p = (struct rl_part){
 		.rl = rl,
 		.segment = &rl->segment,
@@ -46,7 +40,6 @@ part_of(struct rl *rl, const struct rl_charge *charge, uint64_t now_ns, struct r
 	rl_quota_owe(&limit->limiter, &p->quota);
 	rl_policy_share(p->segment, limit, now_ns, &p->quota);
 	rl_part_candidates(&p->segment->table, limit, p->hash, &p->candidates);
-	return true;
 }
 
 /* Charge so many units, or as many as can be counted: how many, or a negative error. */
@@ -77,15 +70,11 @@ struct units {
 };
 
 static void
-count(struct rl *rl, const struct rl_charge *charge, const struct units *u)
+count(const struct rl_segment *s, const struct rl_compiled *limit, const struct rl_charge *charge,
+      const struct units *u)
 {
-	const struct rl_compiled *limit = rl_handle_limit(rl, rl_charge_row(charge));
-	const struct rl_segment *s = &rl->segment;
-	uint64_t *counter;
+	uint64_t *counter = rl_stats_at(s, rl_stats_stripe(s), limit->rule)->counter;
 
-	if (!limit)
-		return;
-	counter = rl_stats_at(s, rl_stats_stripe(s), limit->rule)->counter;
 	rl_atomic_add(&counter[RL_COUNT_settle_charged], charge->cost);
 	if (u->given > 0)
 		rl_atomic_add(&counter[RL_COUNT_settle_given], u->given);
@@ -97,48 +86,47 @@ count(struct rl *rl, const struct rl_charge *charge, const struct units *u)
 
 /* What the request has cost beyond its charge. 0, or a negative error. */
 static int
-owe(struct rl *rl, const struct rl_charge *charge, uint32_t units, uint64_t now_ns, struct units *u)
+owe(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge, uint32_t units,
+    uint64_t now_ns, struct units *u)
 {
 	struct rl_part p;
-	int done = 0;
+	int done;
 
-	if (part_of(rl, charge, now_ns, &p, &done))
-		done = owe_part(&p, units);
+	part_of(rl, limit, charge, now_ns, &p);
+	done = owe_part(&p, units);
 	u->owed = done > 0 ? (uint32_t)done : 0;
 	u->late = units - u->owed;
 	return done < 0 ? done : 0;
 }
 
-/* 1: what counts has changed; 0; or a negative error. */
+/* 1: what counts has changed; 0, also if the limit is in force no more; or a negative error. */
 static int
-settle_charge(struct rl *rl, const struct rl_charge *charge, uint32_t actual, uint64_t now_ns)
+settle_charge(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *charge,
+              uint32_t actual, uint64_t now_ns)
 {
 	struct units u = {0};
 	int error = 0;
 
 	if (!rl_charge_is_sound(charge))
 		return 0;
+	if (!limit)
+		return rl_handle_no_limit(rl, rl_charge_row(charge)) == -ENOMEM ? -ENOMEM : 0;
 	if (charge->cost < actual) {
-		error = owe(rl, charge, actual - charge->cost, now_ns, &u);
+		error = owe(rl, limit, charge, actual - charge->cost, now_ns, &u);
 	} else if (charge->cost > actual) {
 		u.given = rl_refund_units(rl, charge, charge->cost - actual, now_ns);
 		u.late = charge->cost - actual - u.given;
 	}
 	if (error == 0 || error == -ENOSPC)
-		count(rl, charge, &u);
+		count(&rl->segment, limit, charge, &u);
 	return error < 0 ? error : u.given > 0 || u.owed > 0;
 }
 
 /* What is in flight, and a request that counts as one, is so whatever it costs. */
 static bool
-has_no_cost(struct rl *rl, const struct rl_charge *charge)
+has_no_cost(const struct rl_compiled *limit, const struct rl_charge *charge)
 {
-	const struct rl_compiled *limit;
-
-	if (rl_charge_is_held(charge))
-		return true;
-	limit = rl_handle_limit(rl, rl_charge_row(charge));
-	return limit && limit->limiter.counts_requests;
+	return rl_charge_is_held(charge) || (limit && limit->limiter.counts_requests);
 }
 
 /* Each charge by itself: to what it has cost, or as if there had been no request. */
@@ -155,9 +143,11 @@ for_each(struct rl *rl, struct rl_charges *charges, uint32_t actual, bool is_set
 	charges->count = 0;
 	for (unsigned i = 0; i < count; i++) {
 		struct rl_charge charge = charges->charge[i];
-		bool is_left = is_settled && has_no_cost(rl, &charge);
+		const struct rl_compiled *limit =
+			is_settled ? rl_handle_limit(rl, rl_charge_row(&charge)) : NULL;
+		bool is_left = is_settled && has_no_cost(limit, &charge);
 		int done = is_left      ? 0
-		           : is_settled ? settle_charge(rl, &charge, actual, now_ns)
+		           : is_settled ? settle_charge(rl, limit, &charge, actual, now_ns)
 		                        : rl_refund_charge(rl, &charge, now_ns);
 
 		if (is_left || (done < 0 && done != -ENOSPC)) /* for another call */

@@ -11,9 +11,9 @@
  *	T         time is one of the sub-buckets 0 .. T
  *	CAP       capacity
  *	GENS      the last incarnation; the first is 1, upon the zeroes of an earlier one
- *	REFUNDS   refunds of what was charged in the open sub-bucket are modelled
- *	LATE      so are those of a closed one, which take two steps: its entry is lowered, and then the sum is
- *	          that of what the ring has
+ *	REFUNDS   refunds of what was charged in the state's own sub-bucket are modelled
+ *	LATE      so are those of a closed one, which take two steps: its entry is lowered, and then the sum, or
+ *	          if the word has changed meanwhile, that is made what the ring has
  *	DEBTS     a worker may also charge 1 that was not asked for, as rl_settle() does for what a request
  *	          has cost beyond its charge: whatever CAP says, as long as no more than DEBTS count
  *	ESTIMATE  the oldest sub-bucket may count for any share of it, instead of in full
@@ -485,12 +485,8 @@ start:
 		:: WORD_GEN(seen) != gen -> goto look_again
 		:: WORD_GEN(seen) == gen && (seen & DEAD) -> goto finish
 #ifdef REFUNDS
-#ifdef REFUND_FROZEN
 		:: WORD_GEN(seen) == gen && !(seen & DEAD) && CUR(seen) > 0 ->
-#else
-		:: WORD_GEN(seen) == gen && !(seen & DEAD) && CUR(seen) > 0 && JUMP(seen) == 0 ->
-#endif
-			/* What was charged in this epoch; of another one nothing is given back. */
+			/* What was charged in this epoch, frozen or not. */
 			next = seen - ONE;
 			pays = REFUND;
 			goto swap
@@ -694,20 +690,29 @@ late: /* a unit that was charged in `now` is given back: first in the ring, */
 		:: else -> DONE; AGAIN
 		fi
 	}
-sum_up: /* and then in the sum, unless it is killed */
+	atomic { /* and then in the sum, unless it is killed: at once, if the word is what it was before, */
+		STEP;
+		if
+#ifdef SUM_SUBTRACTS
+		:: WORD_GEN(word) == gen && !(word & DEAD) && SUM(word) > 0 ->
+			word = word - ONE_OF_SUM;
+#else
+		:: word == seen && SUM(seen) > 0 ->
+			word = seen - ONE_OF_SUM;
+#endif
+			check();
+			DONE;
+			AGAIN
+		:: else
+		fi
+	}
+sum_up: /* and else by what the ring has */
 	atomic {
 		STEP;
 		k = 0; used = 0; old = 0;
 		seen = word;
 		if
 		:: WORD_GEN(seen) != gen || (seen & DEAD) -> DONE; AGAIN
-#ifdef SUM_SUBTRACTS
-		:: WORD_GEN(seen) == gen && !(seen & DEAD) && SUM(seen) > 0 ->
-			word = seen - ONE_OF_SUM;
-			check();
-			DONE;
-			AGAIN
-#endif
 		:: else
 		fi
 	}

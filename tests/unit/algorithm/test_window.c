@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "algorithm/adds.h"
+#include "algorithm/ops.h"
+#include "algorithm/window_refund.h"
 #include "naive.h"
 #include "testing.h"
 
@@ -387,6 +389,53 @@ test_no_excess_outlasts_two_turns(void **state)
 	}
 }
 
+/* One charge to five in sub-buckets 1 to 5, of which the last is frozen for two more. */
+static struct rl_view
+frozen_view(struct counter *c)
+{
+	counter_init(c, rl_window_of(1, 4, true), 1000);
+	for (uint64_t e = 1; e <= 5; e++)
+		assert_true(counter_check(c, e, (uint32_t)e));
+	c->word = rl_state_freeze(c->word, 2, 3 + 4);
+	return (struct rl_view){.word = c->word, .gen = GEN, .slot_bits = GEN, .ring = c->ring};
+}
+
+/* Whoever gives back need not close it first. */
+static void
+test_refunds_of_a_frozen_state(void **state)
+{
+	struct rl_limiter l = {0};
+	struct rl_state s;
+	struct counter c;
+	struct rl_view v = frozen_view(&c);
+	struct rl_back back;
+
+	(void)state;
+	rl_limiter_set(&l, RL_SLIDING_WINDOW);
+	l.window = c.window;
+	assert_int_equal(rl_window_refund(&c.window, &v, 2, 1, &back), RL_BACK_LATE);
+	assert_int_equal(rl_window_sum_up(&c.window, &v, &back), RL_BACK_LATE);
+
+	assert_int_equal(rl_window_refund(&c.window, &v, 3, 2, &back), RL_BACK_ENTRY);
+	assert_int_equal(back.given, 2);
+	s = rl_state_unpack(back.next, &c.window);
+	assert_true(s.sum == 1 + 4 && s.cur == 5 && s.jump == 2);
+	c.ring[back.place] = back.lowered;
+	assert_int_equal(rl_window_sum_up(&c.window, &v, &back), RL_BACK_WORD);
+	assert_true(rl_u128_equal(back.next, rl_state_pack(s, GEN)));
+	v.word = back.next;
+
+	store(&c, &s, 1);
+	assert_int_equal(rl_window_refund(&c.window, &v, 5, 3, &back), RL_BACK_WORD);
+	v.word = back.next;
+	s = rl_state_unpack(v.word, &c.window);
+	assert_true(s.sum == 1 + 4 && s.cur == 2 && s.jump == 2);
+	assert_int_equal(l.ops->judge(&l, &v, 0), RL_UNDAMAGED);
+	s.cur = 1;
+	store(&c, &s, 1);
+	assert_int_equal(l.ops->judge(&l, &v, 0), RL_FAULT_RING);
+}
+
 static void
 test_width_is_rounded_up(void **state)
 {
@@ -497,6 +546,7 @@ main(void)
 		cmocka_unit_test(test_known_two_counter_examples),
 		cmocka_unit_test(test_hard_never_exceeds_capacity_in_any_window),
 		cmocka_unit_test(test_no_excess_outlasts_two_turns),
+		cmocka_unit_test(test_refunds_of_a_frozen_state),
 		cmocka_unit_test(test_width_is_rounded_up),
 		cmocka_unit_test(test_words_hold_their_extremes),
 		cmocka_unit_test(test_damaged_words),
