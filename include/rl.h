@@ -216,11 +216,9 @@ struct rl_limit {
 	uint64_t window_ns;   /* RL_WINDOW_MIN..RL_WINDOW_MAX: 10 ms to 400 days, made longer by
 	                       less than `granularity` ns if that does not divide it;
 	                       anchored_window: or RL_NEVER_NS; in_flight: 0 */
-	uint32_t granularity; /* sub-buckets of a sliding_window, 1..RL_GRANULARITY_MAX; 0 means
-	                         1, as others have */
-	int hard;             /* sliding_window: count the oldest sub-bucket in full, so that no
-	                       window ever holds more than the capacity; denies up to a sub-bucket
-	                       early */
+	uint32_t granularity; /* sub-buckets of a sliding_window, 1..RL_GRANULARITY_MAX; 0 is 1 */
+	int hard;             /* sliding_window: count the oldest sub-bucket in full: no window ever
+	                       holds more than the capacity; a denial may be a sub-bucket early */
 	uint32_t burst;     /* token_bucket: tokens held, 0 means capacity; leaky_bucket: cost that
 	                       may wait. To fill it must take no more than 100 years */
 	uint32_t undelayed; /* leaky_bucket: how much of `burst` need not wait; at most burst */

@@ -18,6 +18,7 @@
 #include "rl.h"
 #include "rl_admin.h"
 #include "shared/layout.h"
+#include "shared/layout_rows.h"
 
 #define RL_CHARGE_ENTRIES_MAX (RL_LOG_MAX + 1)
 
@@ -54,15 +55,17 @@ struct rl_quota {
 	uint32_t burst;
 	uint32_t undelayed;
 	bool is_shadow;
-	bool counts_denied; /* see rl_limiter_counts_denied(), and rl_quota_writes_denied() */
-	bool is_booking;    /* buckets only: may overdraw by what comes in within max_wait_ns */
-	bool is_debt;       /* it is counted whatever there is: rl_quota_owe() */
-	bool has_lease;     /* of a cluster: shares count now */
-	bool is_auto;       /* of a cluster: share.blind is as large as the hosts let it be */
-	uint16_t prefetch;  /* windows only: units that a process may prefetch */
-	uint8_t away;       /* of a cluster: of enum rl_away */
-	uint16_t wait;      /* of a cluster: as rl_wait_pack() has it */
-	uint32_t label;     /* in flight only: who takes the units; 0: it has no seat yet */
+#define AS_MEMBER(in_limit, in_quota, bit) bool in_quota;
+	RL_QUOTA_FLAGS(AS_MEMBER) /* counts_denied: see rl_limiter_counts_denied() */
+#undef AS_MEMBER
+	bool is_booking;   /* buckets only: may overdraw by what comes in within max_wait_ns */
+	bool is_debt;      /* it is counted whatever there is: rl_quota_owe() */
+	bool has_lease;    /* of a cluster: shares count now */
+	bool is_auto;      /* of a cluster: share.blind is as large as the hosts let it be */
+	uint16_t prefetch; /* windows only: units that a process may prefetch */
+	uint8_t away;      /* of a cluster: of enum rl_away */
+	uint16_t wait;     /* of a cluster: as rl_wait_pack() has it */
+	uint32_t label;    /* in flight only: who takes the units; 0: it has no seat yet */
 	uint64_t max_wait_ns;
 	union {
 		struct rl_gcra_rate rate;    /* buckets only, or all zero: see
@@ -75,7 +78,9 @@ struct rl_quota {
 static inline bool
 rl_quota_is_other(const struct rl_quota *q)
 {
-	return q->prefetch > 0 || q->is_shadow || q->counts_denied;
+#define OR_IS(in_limit, in_quota, bit) || q->in_quota
+	return q->prefetch > 0 || q->is_shadow RL_QUOTA_FLAGS(OR_IS);
+#undef OR_IS
 }
 
 /*

@@ -67,7 +67,9 @@ rl_quota_unpack(struct rl_u128 word, struct rl_quota *q)
 	q->burst = burst < mask ? burst : mask - 1;
 	q->undelayed = (uint32_t)word.hi & mask;
 	q->is_shadow = (word.lo >> 56 & 1) != 0;
-	q->counts_denied = (word.hi >> RL_QUOTA_COUNT_DENIED_SHIFT & 1) != 0;
+#define READ(in_limit, in_quota, bit) q->in_quota = (word.hi >> (bit)&1) != 0;
+	RL_QUOTA_FLAGS(READ)
+#undef READ
 	q->is_booking = false;
 	q->is_debt = false;
 	q->has_lease = false;
@@ -84,7 +86,9 @@ static inline void
 rl_quota_drop_own(struct rl_quota *q)
 {
 	q->prefetch = 0;
-	q->counts_denied = false;
+#define DROP(in_limit, in_quota, bit) q->in_quota = false;
+	RL_QUOTA_FLAGS(DROP)
+#undef DROP
 }
 
 /* The other way, of a limit of this host alone. */
@@ -93,8 +97,10 @@ rl_quota_pack_own(const struct rl_limit *l)
 {
 	return (struct rl_u128){
 		.lo = l->capacity | (uint64_t)l->burst << 28 | (uint64_t)(l->shadow != 0) << 56,
-		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT |
-	              (uint64_t)(l->count_denied != 0) << RL_QUOTA_COUNT_DENIED_SHIFT,
+		.hi = l->undelayed | (uint64_t)l->prefetch << RL_QUOTA_PREFETCH_SHIFT
+#define OR_BIT(in_limit, in_quota, bit) | (uint64_t)(l->in_limit != 0) << (bit)
+	                                             RL_QUOTA_FLAGS(OR_BIT),
+#undef OR_BIT
 	};
 }
 
@@ -107,7 +113,9 @@ rl_quota_tell(const struct rl_quota *q, struct rl_limit *l)
 	l->undelayed = q->undelayed;
 	l->shadow = q->is_shadow;
 	l->prefetch = q->prefetch;
-	l->count_denied = q->counts_denied;
+#define TELL(in_limit, in_quota, bit) l->in_limit = q->in_quota;
+	RL_QUOTA_FLAGS(TELL)
+#undef TELL
 	l->away = q->away;
 }
 

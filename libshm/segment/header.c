@@ -72,9 +72,13 @@ layout_signature(void)
 		RL_STATE_SERIALS,
 		RL_AREA_ALIGN,
 	};
+#define AS_TEXT(in_limit, in_quota, bit) #in_limit " " #bit " "
+	static const char flags[] = RL_QUOTA_FLAGS(AS_TEXT);
+#undef AS_TEXT
 	struct rl_hash_key key = {.k0 = RL_MAGIC,
 	                          .k1 = RL_LAYOUT_VERSION | (uint64_t)RL_LAYOUT_REVISION << 32};
 
+	key.k0 ^= rl_hash_with(key, 0, flags, sizeof flags).a;
 	return rl_hash_with(key, 0, facts, sizeof facts).a;
 }
 

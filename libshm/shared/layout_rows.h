@@ -76,7 +76,7 @@ rl_row_incarnation(uint64_t flags)
  *              used lowest; twin tells limits of one rule and shape apart
  * identity.hi  window_ns:55 | granularity - 1:6 | algorithm, its low bits:3, these lowest
  * quota        lo: capacity:28 | burst:28 | shadow:1 | serial:7; hi: undelayed:28 |
- *              incarnation:20 | prefetch:12 | count_denied:1; capacity and undelayed lowest;
+ *              incarnation:20 | prefetch:12 | RL_QUOTA_FLAGS:4; capacity and undelayed lowest;
  *              serial: see keep.c. Of a limit of a cluster the last 16 bits are blind:14 | away:2
  */
 struct rl_limit_row {
@@ -128,12 +128,18 @@ struct rl_overflow_head {
 #define RL_IDENTITY_MARKS (RL_IDENTITY_LEAVING | RL_IDENTITY_NEW)
 #define RL_QUOTA_INCARNATION_SHIFT 28
 #define RL_QUOTA_PREFETCH_SHIFT 48
-#define RL_QUOTA_COUNT_DENIED_SHIFT 60
 #define RL_QUOTA_BLIND_SHIFT 48
 #define RL_QUOTA_BLIND_BITS 14
 #define RL_QUOTA_BLIND_AUTO 0x3fffu /* more than any number is */
 #define RL_QUOTA_AWAY_SHIFT 62
 #define RL_QUOTA_SERIAL_SHIFT 57 /* in lo, and the uppermost of it */
+
+/*
+ * What a quota of this host alone says by one bit, of hi from 60 to 63: FLAG(member of struct
+ * rl_limit, member of struct rl_quota, bit). Whoever keeps or reads a quota does it by this list,
+ * and it has a part in the signature: with one more it is another layout.
+ */
+#define RL_QUOTA_FLAGS(FLAG) FLAG(count_denied, counts_denied, 60)
 
 static inline uint64_t
 rl_identity_incarnation(struct rl_u128 identity)

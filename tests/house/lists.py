@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What pages and schemas say of fields and errors is what the lists in include/*.def have.
 
-Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), or of
-options in rl_open(3), or of a result in rl_check(3). What a seat takes is in its stubs or its page. Each error of rl.h has its line, and each line its place in rl_strerror(3).
+Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), which
+leaves those that rl.json(5) calls by the same name to it, or of options in rl_open(3), or of a result in rl_check(3). What a seat
+takes is in its stubs or its page, or that leaves it to rl.json(5). Each error of rl.h has its line, and each line its place in rl_strerror(3).
 Run from the top.
 """
 import glob
@@ -68,7 +69,7 @@ def limits(known):
     page, definition = items("man/rl.json.5"), items("man/rl_define.3")
     for name, word, kind, least, most, _, _, _, _, marks, *_ in fields("include/rl_limit_fields.def", "RL_LIMIT_FIELD"):
         word = word.strip('"')
-        if name not in definition:
+        if name not in definition and not (name == word and word in page):
             yield f"man/rl_define.3: no {name} of a limit"
         if "NOT_IN_FILES" in marks:
             continue
@@ -103,7 +104,7 @@ def options(known):
 OPTION_SEATS = ("bindings/lua/README.md", "bindings/node/types/index.d.ts", "bindings/perl/lib/RL.pm", "bindings/php/ext/rl.stub.php",
                 "bindings/python/rl/__init__.pyi", "bindings/python/src/rlpy.h", "bindings/ruby/README.md",
                 "servers/apache/README.md", "servers/apache/directives.c", "servers/nginx/README.md")
-LIMIT_SEATS = ("bindings/node/types/index.d.ts", "servers/apache/README.md", "servers/nginx/README.md")
+LIMIT_SEATS = ("bindings/node/types/index.d.ts",)
 RESULT_SEATS = ("bindings/node/types/index.d.ts", "bindings/perl/lib/RL.pm", "bindings/php/ext/rl.stub.php",
                 "bindings/python/rl/__init__.pyi", "bindings/ruby/sig/rl.rbs")
 

@@ -3,12 +3,14 @@
 """The recipes of docs/CONTRIBUTING.md for an algorithm, a counter and an option of a limit are followed, in a copy.
 
 Those that nobody needs are added at the places that the recipes name. No other file than those is touched, and of those
-there are no more than seven, two and twelve. Then the library is built of the copy, without optimisation, and the tests
+there are no more than seven, two and eight. Then the library is built of the copy, without optimisation, and the tests
 of all three run; without the line that counts the counter, its test names it.
 
     run.py                           all that
     run.py algorithm|counter|option  the addition alone, to the tree in which it is run: git diff shows it
 """
+import contextlib
+import ctypes
 import os
 import re
 import shutil
@@ -18,11 +20,12 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
-COPIED = ["include", "libshm", "config", "rlctl", "rld", "examples", "tests", "man", "docs"]
+COPIED = ["include", "libshm", "config", "rlctl", "rld", "servers", "bindings", "examples", "tests", "man", "docs"]
 TESTS = ["build/tests/unit/algorithm/test_rest_window", "build/tests/unit/decide/test_counted",
          "build/tests/unit/decide/test_no_retry"]
-# Some that hold for every algorithm, and take an added one in by themselves.
-GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check", "rule/test_fields")]
+# Some that hold for every algorithm or option, and take an added one in by themselves.
+GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check", "rule/test_fields",
+                                                    "bindings/test_dictionaries", "servers/test_directive")]
 COUNT = "\t\trl_stats_add(&rl->segment, rule, RL_COUNT_reset_alone);\n"
 
 
@@ -75,19 +78,7 @@ def add_option():
     change("include/rl_limit_fields.def", r"(\nRL_LIMIT_FIELD\(shadow)",
            '\nRL_LIMIT_FIELD(no_retry, "no_retry", FLAG, 0, 1, "", 0, none, "false", RL_FIELD_HOST, "",\n'
            '               "Does not say when a denied request may come back.")\\1')
-    change("libshm/shared/layout_rows.h", r"(#define RL_QUOTA_COUNT_DENIED_SHIFT 60\n)",
-           r"\1#define RL_QUOTA_NO_RETRY_SHIFT 61\n")
-    change("libshm/shared/layout.h", r"(#define RL_LAYOUT_REVISION )(\d+)", lambda m: m[1] + str(int(m[2]) + 1))
-    change("docs/LAYOUT.md", r"(\n\| (\d+) \| [^\n]*\n)(\n## The areas)",
-           lambda m: f"{m[1]}| {int(m[2]) + 1} | bit 61 of a quota's upper word hides when to come back |\n{m[3]}")
-    change("libshm/algorithm/limiter.h", r"(\n\tbool is_booking;)", r"\n\tbool has_no_retry;\1")
-    change("libshm/algorithm/limiter.h", r"(q->is_shadow \|\| q->counts_denied)(;)", r"\1 || q->has_no_retry\2")
-    change("libshm/rule/shape.h", r"(\n\tq->is_booking = false;)",
-           r"\n\tq->has_no_retry = (word.hi >> RL_QUOTA_NO_RETRY_SHIFT & 1) != 0;\1")
-    change("libshm/rule/shape.h", r"(\n\tq->prefetch = 0;)", r"\n\tq->has_no_retry = false;\1")
-    change("libshm/rule/shape.h", r"(\(uint64_t\)\(l->count_denied != 0\) << RL_QUOTA_COUNT_DENIED_SHIFT)",
-           r"\1 |\n\t              (uint64_t)(l->no_retry != 0) << RL_QUOTA_NO_RETRY_SHIFT")
-    change("libshm/rule/shape.h", r"(\n\tl->away = q->away;)", r"\n\tl->no_retry = q->has_no_retry;\1")
+    change("libshm/shared/layout_rows.h", r"(FLAG\(count_denied, counts_denied, 60\))", r"\1 FLAG(no_retry, has_no_retry, 61)")
     change("libshm/decide/part.h", r"(\n\tif \(verdict == RL_DENIED)(\)\n\t\tr->retry_after_ns = rl_until)",
            r"\1 && !p->quota.has_no_retry\2")
     change("config/rl.schema.json", r'(\n    "count_denied": \{)', r'\n    "no_retry": {"type": "boolean", "default": false},\1')
@@ -96,7 +87,7 @@ def add_option():
         file.write(text.replace('"count_denied": {"$ref": "#/$defs/count_denied"},',
                                 '"count_denied": {"$ref": "#/$defs/count_denied"},\n        "no_retry": {"$ref": "#/$defs/no_retry"},'))
     change("man/rl.json.5", r"(\n\.It Cm count_denied\n)", r"\n.It Cm no_retry\nA denial does not say when to come back.\1")
-    change("man/rl_define.3", r"(\n\.It Fa count_denied\n)", r"\n.It Fa no_retry\nA denial does not say when to come back.\1")
+    change("bindings/node/types/index.d.ts", r"(\n  countDenied\?: boolean)", r"\1\n  noRetry?: boolean")
 
 
 def files_of_recipe(title):
@@ -135,7 +126,7 @@ def texts():
 def copy_sources(to):
     shutil.copy(f"{TOP}/Makefile", to)
     for name in COPIED:
-        shutil.copytree(f"{TOP}/{name}", f"{to}/{name}", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(f"{TOP}/{name}", f"{to}/{name}", symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "node_modules"))
 
 
 def run(why, *command, wanted=0):
@@ -158,10 +149,25 @@ def follow():
     see_touched("A counter", before, {"folder": "reset", "file": "reset"}, 2)
     before = texts()
     add_option()
-    see_touched("An option of a limit", before, {"name": "no_retry", "file": "part", "ext": "h"}, 12)
+    see_touched("An option of a limit", before, {"name": "no_retry", "file": "part", "ext": "h"}, 8)
 
 
-def try_both():
+@contextlib.contextmanager
+def segment_of_before():
+    """Made by the library as it is, for the one with an option more."""
+    library, handle = ctypes.CDLL(f"{TOP}/build/librl.so.1"), ctypes.c_void_p()
+    name = f"recipe-{os.getpid()}"
+    if library.rl_open(name.encode(), None, ctypes.byref(handle)) < 0:
+        raise Failure("the library as it is makes no segment")
+    os.environ["RL_RECIPE_SEGMENT"] = name
+    try:
+        yield
+    finally:
+        library.rl_close(handle)
+        library.rl_unlink(name.encode())
+
+
+def try_all():
     build(*TESTS, *GENERAL)
     for test in TESTS + GENERAL:
         run("what the recipes add is not as a test wants it", test)
@@ -183,7 +189,8 @@ def main():
             copy_sources(work)
             os.chdir(work)
             follow()
-            try_both()
+            with segment_of_before():
+                try_all()
         except Failure as failure:
             print(f"FAILED: {failure}")
             return 1

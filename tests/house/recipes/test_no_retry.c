@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A limit that does not say when a denied request may come back. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "at.h"
@@ -57,12 +58,26 @@ test_a_file_has_it(void **state)
 	assert_non_null(strstr(said, "no_retry: expected true or false, got 5"));
 }
 
+/* The name of a segment that a build has made which has no such option. */
+static void
+test_a_build_without_it_has_another_layout(void **state)
+{
+	const char *name = getenv("RL_RECIPE_SEGMENT");
+	struct rl *rl;
+
+	(void)state;
+	if (!name)
+		skip();
+	assert_int_equal(rl_open(name, NULL, &rl), RL_EVERSION);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_denial_says_nothing_of_later),
 		cmocka_unit_test(test_a_file_has_it),
+		cmocka_unit_test(test_a_build_without_it_has_another_layout),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
