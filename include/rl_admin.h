@@ -538,6 +538,8 @@ struct rl_event {
 	uid_t author;            /* of a change: who made it */
 	enum rl_match match;     /* of a ban or an exemption that is set or lifted: what `key` is */
 	uint32_t capacity;       /* of an override that is set */
+	uint64_t last_ns; /* RL_EVENT_DENIED, RL_EVENT_BANNED: when the key was last denied, to the
+	                     second and as far as is known; of others, and at least, time_ns */
 };
 
 /*

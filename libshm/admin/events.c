@@ -105,14 +105,26 @@ take_key(const struct rl_event_entry *e, bool has_slot, struct room *room)
 	event->key = event->key_len > 0 ? room->bytes : NULL;
 }
 
+/* Not before the event itself. */
+static void
+take_last(uint64_t last_ns, struct rl_event *event)
+{
+	if (event->last_ns < last_ns)
+		event->last_ns = last_ns;
+}
+
 /* All that is kept of the key, while it has its slot. */
 static void
-take_name(const struct rl_segment *s, struct rl_slot slot, struct room *room)
+take_record(const struct rl_segment *s, struct rl_slot slot, struct room *room)
 {
 	struct rl_event *event = &room->event;
+	struct rl_record_denials denials;
 
-	if (slot.index >= rl_segment_slots(s) || !rl_record_read(s, slot, &room->copy) ||
-	    room->copy.key_kept <= event->key_kept)
+	if (slot.index >= rl_segment_slots(s) || !rl_record_read(s, slot, &room->copy))
+		return;
+	rl_record_denials(&room->copy, event->time_ns, &denials);
+	take_last(denials.last_ns, event);
+	if (room->copy.key_kept <= event->key_kept)
 		return;
 	event->key = room->copy.bytes;
 	event->key_kept = room->copy.key_kept;
@@ -169,6 +181,7 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 		.rule = rule_of(rl, e),
 		.limit = e->where >> RL_EVENT_LIMIT_SHIFT & 7,
 		.time_ns = e->time_ns,
+		.last_ns = e->time_ns,
 		.number = n,
 		.id = has_slot ? e->tag & RL_TAG_HASH_MASK : 0,
 		.one_in = (uint32_t)e->by > 0 ? (uint32_t)e->by : 1,
@@ -178,7 +191,11 @@ make(struct rl *rl, uint64_t n, const struct rl_event_entry *e, struct room *roo
 	take_value(e->retry_ns, event);
 	take_key(e, has_slot, room);
 	if (has_slot)
-		take_name(&rl->segment, slot, room);
+		take_record(&rl->segment, slot, room);
+	if (event->kind != RL_EVENT_BANNED)
+		return;
+	take_last(rl_event_banned_last(&rl->segment, event->author), event);
+	event->author = 0;
 }
 
 /* Events that were written over are lost. */

@@ -107,10 +107,11 @@ report_banned(const struct rl_segment *s, int rule, const void *key, size_t key_
 	                             .time_ns = now_ns,
 	                             .key = key,
 	                             .key_len = key_len,
-	                             .retry_ns = retry_ns};
+	                             .retry_ns = retry_ns,
+	                             .author = rl_event_banned_key(rule, hash)};
 	uint32_t one_in;
 
-	if (rl_event_is_due_of_ban(s, rule, hash, now_ns, &one_in))
+	if (rl_event_is_due_of_ban(s, rule, note.author, now_ns, &one_in))
 		rl_event_write(s, &note, one_in);
 }
 

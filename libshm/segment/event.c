@@ -179,7 +179,8 @@ rl_event_write(const struct rl_segment *s, const struct rl_event_note *note, uin
 	write_in(rl_event_ring(s), s, note, one_in);
 }
 
-#define MINUTE_NS (60 * RL_SECOND)
+#define MINUTE 60
+#define MINUTE_NS (MINUTE * RL_SECOND)
 
 void
 rl_event_report(const struct rl_segment *s, const struct rl_event_note *note)
@@ -197,27 +198,42 @@ rl_event_report(const struct rl_segment *s, const struct rl_event_note *note)
 }
 
 /*
- * Has nobody told of this key in this minute? A key has a word that it shares with others: of two
- * that are banned at once and share one, each is told more often. Whose it is says its hash.
+ * The word of a banned key, second:32 | key:32, has the second of its last hit. Keys share it: of
+ * two that are banned at once and share one, each is told more often.
  */
-static bool
-is_first_hit(const struct rl_segment *s, int rule, uint64_t key_hash, uint64_t now_ns)
+static uint64_t *
+banned_word(const struct rl_segment *s, uint32_t banned_key)
 {
-	uint64_t hash = key_hash + (uint64_t)(uint32_t)rule * UINT64_C(0x9e3779b97f4a7c15);
-	uint64_t *word = &rl_banned_told(s)[hash % RL_BANNED_TOLD];
-	uint64_t mine = (uint32_t)(now_ns / MINUTE_NS) | hash >> 32 << 32;
-	uint64_t seen = rl_atomic_load_relaxed(word);
+	return &rl_banned_told(s)[banned_key % RL_BANNED_TOLD];
+}
 
-	return seen != mine && rl_atomic_cas(word, seen, mine);
+/* Has nobody told of this key in this minute? */
+static bool
+is_first_hit(const struct rl_segment *s, uint32_t banned_key, uint64_t now_ns)
+{
+	uint64_t *word = banned_word(s, banned_key), seen = rl_atomic_load_relaxed(word);
+	uint32_t second = (uint32_t)(now_ns / RL_SECOND);
+	uint64_t mine = second | (uint64_t)banned_key << 32;
+
+	if (seen == mine || !rl_atomic_cas(word, seen, mine))
+		return false;
+	return seen >> 32 != banned_key || (uint32_t)seen / MINUTE != second / MINUTE;
 }
 
 bool
-rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint64_t key_hash, uint64_t now_ns,
+rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint32_t banned_key, uint64_t now_ns,
                        uint32_t *one_in)
 {
-	return s->geometry.events > 0 && s->is_writable &&
-	       is_first_hit(s, rule, key_hash, now_ns) &&
+	return s->geometry.events > 0 && s->is_writable && is_first_hit(s, banned_key, now_ns) &&
 	       rl_event_is_due(s, RL_EVENT_BANNED, rule, now_ns, one_in);
+}
+
+uint64_t
+rl_event_banned_last(const struct rl_segment *s, uint32_t banned_key)
+{
+	uint64_t word = rl_atomic_load_relaxed(banned_word(s, banned_key));
+
+	return word >> 32 == banned_key ? (uint32_t)word * RL_SECOND : 0;
 }
 
 void

@@ -39,7 +39,7 @@ struct rl_event_note {
 	const void *key;            /* or a name, or a pattern; NULL: none */
 	size_t key_len;
 	uint64_t retry_ns; /* until the key may try again, or a ban ends; else what the kind says */
-	uint32_t author;   /* who did it, of a change: a user id */
+	uint32_t author;   /* who did it, of a change: a user id; of a ban's hit, its banned key */
 	enum rl_match match; /* of a pattern */
 	bool is_automatic;   /* a ban that nobody has set: it is told, and no change */
 };
@@ -53,12 +53,24 @@ void rl_event_write(const struct rl_segment *s, const struct rl_event_note *note
 /* Both. */
 void rl_event_report(const struct rl_segment *s, const struct rl_event_note *note);
 
+/* What stands for a key that a ban denies under a rule, by the key's hash. */
+static inline uint32_t
+rl_event_banned_key(int rule, uint64_t key_hash)
+{
+	uint64_t both = key_hash + (uint64_t)(uint32_t)rule * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(both >> 32);
+}
+
 /*
- * Is one of a request to be told that a ban denies, of the key of that hash? Once a key and minute,
- * unless many are banned.
+ * Is one of a request to be told that a ban denies? Once a key and minute, unless many are banned.
+ * That it was denied in this second is kept in any case.
  */
-bool rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint64_t key_hash,
+bool rl_event_is_due_of_ban(const struct rl_segment *s, int rule, uint32_t banned_key,
                             uint64_t now_ns, uint32_t *one_in);
+
+/* When the second began in which it was last denied; 0: it is not known any more. */
+uint64_t rl_event_banned_last(const struct rl_segment *s, uint32_t banned_key);
 
 /* Of a change by this process, just now: of a rule, or a key or pattern of it. */
 void rl_event_report_change(const struct rl_segment *s, enum rl_event_kind kind, int rule,

@@ -18,8 +18,9 @@
 #define ALL_LAST RL_RECORD_ALL_LAST
 #define RECENT_LAST 10 /* its nine bits end there, at some 30 million */
 #define LENGTHS_MASK UINT64_C(0xffffffff)
-#define NEWEST_MASK RL_RECORD_SPAN_MASK
-#define SPANS_A_MINUTE 6
+#define NEWEST_MASK UINT64_C(0xffffffff)
+#define SPAN_SECONDS (uint32_t)(RL_DENIED_SPAN_NS / RL_SECOND)
+#define MINUTE_SECONDS 60
 #define TRIES 64
 
 static size_t
@@ -220,8 +221,8 @@ rl_record_tier(const struct rl_segment *s, uint64_t slot)
 }
 
 /*
- * The number of the newest ten seconds in which the key was denied; NEWEST_MASK + 1: it never was,
- * or who counted the first one has yet to note them, or died.
+ * The second of the key's newest denial; NEWEST_MASK + 1: there was none, or who counted the first
+ * one has yet to note it, or died.
  */
 static uint64_t
 newest_in(uint64_t lengths, uint64_t last)
@@ -231,31 +232,38 @@ newest_in(uint64_t lengths, uint64_t last)
 	return steps_in(lengths) == 0 || newest == 0 ? NEWEST_MASK + 1 : newest;
 }
 
-/*
- * By how many ten seconds `span` is later. 0 also if it is earlier, by a clock that is late: what
- * is denied then is counted to the newest.
- */
-static uint64_t
-spans_since(uint64_t newest, uint64_t span)
+/* Not later than the newest: of the same second, or by a clock that is late. */
+static bool
+is_no_later(uint64_t newest, uint32_t second)
 {
-	uint64_t later = (span - newest) & NEWEST_MASK;
-
-	return later > NEWEST_MASK - SPANS_A_MINUTE ? 0 : later;
+	return newest <= NEWEST_MASK && (uint32_t)newest - second < MINUTE_SECONDS;
 }
 
 /*
- * Are the ten seconds that the word counts those of `span`? Its three bits are enough for the
+ * By how many ten seconds those of `second` are later. What is denied by a clock that is late is
+ * counted to the newest.
+ */
+static uint32_t
+spans_since(uint64_t newest, uint32_t second)
+{
+	return is_no_later(newest, second)
+	               ? 0
+	               : second / SPAN_SECONDS - (uint32_t)newest / SPAN_SECONDS;
+}
+
+/*
+ * Are the ten seconds that the word counts those of `second`? Its three bits are enough for the
  * newest eight.
  */
 static bool
-counts_span(uint64_t lengths, uint64_t newest, uint64_t span)
+counts_span(uint64_t lengths, uint64_t newest, uint32_t second)
 {
-	uint64_t since = newest > NEWEST_MASK ? 1 : spans_since(newest, span);
+	uint32_t since = newest > NEWEST_MASK ? 1 : spans_since(newest, second);
 
 	if (steps_in(lengths) == 0)
 		return false;
-	return since == 0 ||
-	       (since <= SPAN_MASK && (lengths >> SPAN_SHIFT & SPAN_MASK) == (span & SPAN_MASK));
+	return since == 0 || (since <= SPAN_MASK && (lengths >> SPAN_SHIFT & SPAN_MASK) ==
+	                                                    (second / SPAN_SECONDS & SPAN_MASK));
 }
 
 /* A word with the present denial added; the word itself if nothing is to be written. */
@@ -284,23 +292,25 @@ rl_record_count_seldom(const struct rl_segment *s, struct rl_slot slot, uint64_t
                        uint64_t chance)
 {
 	struct rl_record *r = rl_segment_record(s, slot.index);
-	uint64_t span = rl_record_span(now_ns);
+	uint32_t second = rl_record_second(now_ns);
 	uint64_t lengths = rl_atomic_load_relaxed(&r->lengths), next;
 	uint64_t newest = newest_in(lengths, rl_atomic_load_relaxed(&r->last));
 	bool is_same = true, is_done = false;
 
 	for (int tries = 0; tries < TRIES && !is_done; tries++) {
-		is_same = counts_span(lengths, newest, span);
-		next = one_more(lengths, is_same, span, chance);
+		is_same = counts_span(lengths, newest, second);
+		next = one_more(lengths, is_same, second / SPAN_SECONDS, chance);
 		is_done = next == lengths || rl_atomic_cas(&r->lengths, lengths, next);
 		if (!is_done)
 			lengths = rl_atomic_load_relaxed(&r->lengths);
 	}
+	if (is_done && !is_no_later(newest, second))
+		keep(&r->last, NEWEST_MASK << RL_RECORD_NEWEST_SHIFT,
+		     (uint64_t)second << RL_RECORD_NEWEST_SHIFT);
 	if (is_same || !is_done)
 		return false;
-	keep(&r->last, NEWEST_MASK << RL_RECORD_NEWEST_SHIFT, span << RL_RECORD_NEWEST_SHIFT);
 	return newest > NEWEST_MASK ||
-	       spans_since(newest, span) > now_ns / RL_DENIED_SPAN_NS % SPANS_A_MINUTE;
+	       spans_since(newest, second) > second % MINUTE_SECONDS / SPAN_SECONDS;
 }
 
 static uint64_t
@@ -318,12 +328,15 @@ void
 rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns, struct rl_record_denials *d)
 {
 	uint64_t newest = newest_in(copy->lengths, copy->last), variance;
-	uint64_t since = spans_since(newest, rl_record_span(now_ns));
+	uint32_t since = spans_since(newest, rl_record_second(now_ns));
 
 	*d = (struct rl_record_denials){.recent_ns = RL_SECOND};
 	d->all = rl_staged_number(steps_in(copy->lengths), ALL_LAST, &variance);
 	d->error = square_root(variance);
-	if (newest > NEWEST_MASK || since > 1)
+	if (newest > NEWEST_MASK)
+		return;
+	d->last_ns = newest * RL_SECOND;
+	if (since > 1)
 		return;
 	d->recent = rl_staged_number(copy->lengths >> RECENT_SHIFT, RECENT_LAST, &variance);
 	d->recent_ns = since * RL_DENIED_SPAN_NS + now_ns % RL_DENIED_SPAN_NS;

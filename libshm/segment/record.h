@@ -48,22 +48,21 @@ void rl_record_carry(const struct rl_segment *s, struct rl_slot slot,
 
 /*
  * Count a denial of the slot's key, in stages (staged.h): all of them, and those of the current ten
- * seconds. The latter begin anew with the first denial of other ten seconds, whose number is kept
- * beside them: three bits in the word that counts, all of it in `last`. Returns whether it is the
- * first in a minute: of processes that race, one is told so.
+ * seconds. The latter begin anew with the first denial of other ten seconds, of whose number three
+ * bits are in the word that counts. `last` has the second of the newest denial, counted or not.
+ * Returns whether it is the first in a minute: of processes that race, one is told so.
  *
  * A key that is denied all the time costs two loads here, and a write now and then.
  */
-#define RL_RECORD_NEWEST_SHIFT 37 /* in `last`: the number of the newest ten seconds */
-#define RL_RECORD_SPAN_MASK UINT64_C(0xffffff)
+#define RL_RECORD_NEWEST_SHIFT 32     /* in `last`: the second of the newest denial, 0: none */
 #define RL_RECORD_RECENT_SHIFT 55     /* in `lengths`: the steps in them */
 #define RL_RECORD_OFTEN UINT64_C(160) /* steps, from which on one in 64 is written at most */
 #define RL_RECORD_ALL_LAST 3          /* one in 64, for ever */
 
-static inline uint64_t
-rl_record_span(uint64_t now_ns)
+static inline uint32_t
+rl_record_second(uint64_t now_ns)
 {
-	return now_ns / RL_DENIED_SPAN_NS & RL_RECORD_SPAN_MASK;
+	return (uint32_t)(now_ns / RL_SECOND);
 }
 
 /* All that is not decided by the two loads. */
@@ -76,7 +75,7 @@ rl_record_count_denied(const struct rl_segment *s, struct rl_slot slot, uint64_t
 	const struct rl_record *r = rl_segment_record(s, slot.index);
 	bool is_often =
 		rl_atomic_load_relaxed(&r->last) >> RL_RECORD_NEWEST_SHIFT ==
-			rl_record_span(now_ns) &&
+			rl_record_second(now_ns) &&
 		rl_atomic_load_relaxed(&r->lengths) >> RL_RECORD_RECENT_SHIFT >= RL_RECORD_OFTEN;
 	uint64_t chance = rl_chance(now_ns);
 
@@ -92,6 +91,7 @@ struct rl_record_denials {
 	uint64_t recent;    /* of the newest ten seconds in which it was denied, */
 	uint64_t recent_ns; /* if these or those before are now: how long ago they began; at least 1
 	                       s */
+	uint64_t last_ns;   /* when the second of the newest one began; 0: there was none */
 };
 void rl_record_denials(const struct rl_record_copy *copy, uint64_t now_ns,
                        struct rl_record_denials *denials);

@@ -32,7 +32,7 @@
 #include "shared/layout_slot.h"
 
 #define RL_LAYOUT_VERSION 3
-#define RL_LAYOUT_REVISION 16 /* what bits of equal places mean, until the version is released */
+#define RL_LAYOUT_REVISION 17 /* what bits of equal places mean, until the version is released */
 #define RL_MAGIC UINT64_C(0x0a0d6d68732d6c72) /* "rl-shm\r\n": damage by text transfer shows */
 
 #define RL_HEADER_BYTES 4096

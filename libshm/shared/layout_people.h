@@ -58,10 +58,10 @@ struct rl_history_row {
  *	detail  the first bytes of a key, or what else the kind says: event.h
  *
  * Behind it a second ring, of `changes` alone, which nothing else overwrites; of the words
- * `reported` of its line the first counts those of a minute. Then the words that say of which
- * banned keys was told, in which minute: hash:32 | minute:32.
+ * `reported` of its line the first counts those of a minute. Then the words that say in which
+ * second banned keys were last denied: second:32 | what stands for the key:32, lowest first.
  */
-#define RL_BANNED_TOLD 1024 /* words, of keys that were told to be banned */
+#define RL_BANNED_TOLD 1024 /* words, of keys that bans denied */
 struct rl_events_head {
 	uint64_t next;        /* how many were begun */
 	uint64_t reported[7]; /* as rl_history_row.reported, of what is no rule's */
@@ -86,7 +86,7 @@ struct rl_event_entry {
 struct rl_record {
 	uint64_t check;
 	uint64_t lengths; /* whole key:16 | kept:16 | denials:20 | ten seconds:3 | of these:9 */
-	uint64_t last;    /* tier:28, 0 none | free:9 | ten seconds:24 | free:3: record.h */
+	uint64_t last;    /* tier:28, 0 none | free:4 | second of the newest denial:32: record.h */
 	uint64_t bytes[]; /* NUL-padded */
 };
 

@@ -96,7 +96,7 @@ rule_json(struct rl *rl, const struct rl_rule_info *rule, uint64_t now_ns, const
 	json_t *object;
 
 	rl_stats(rl, rule->handle, counters, RL_COUNTERS);
-	object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "name", rule->name, "limits",
+	object = json_pack("{s:s, s:o, s:I, s:I, s:I}", "rule", rule->name, "limits",
 	                   limits_json(rl, rule), "allowed", (json_int_t)counters[RL_COUNT_allowed],
 	                   "denied", (json_int_t)counters[RL_COUNT_denied], "shadow_denied",
 	                   (json_int_t)counters[RL_COUNT_shadow_denied]);
@@ -312,7 +312,7 @@ time_of(const json_t *entry, const char *name)
 
 /* The newest event of a key alone, with the time of the first before which there was a pause. */
 static void
-keep_newest(json_t *list, json_t *entry)
+take_over(json_t *list, json_t *entry)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *old = json_array_get(list, i);
@@ -321,12 +321,33 @@ keep_newest(json_t *list, json_t *entry)
 			continue;
 		if (time_of(entry, "time") - time_of(old, "time") <= PAUSE_MS)
 			json_object_set(entry, "since", json_object_get(old, "since"));
+		if (time_of(entry, "last") < time_of(old, "last"))
+			json_object_set(entry, "last", json_object_get(old, "last"));
 		json_array_remove(list, i);
-		break;
+		return;
 	}
-	if (json_array_size(list) == PAGE_KEYS)
+}
+
+/* Where the last denial of it has it: of too many keys the one goes whose is longest ago. */
+static void
+keep_newest(json_t *list, json_t *entry)
+{
+	size_t at;
+
+	take_over(list, entry);
+	at = json_array_size(list);
+	while (at > 0 && time_of(json_array_get(list, at - 1), "last") > time_of(entry, "last"))
+		at--;
+	json_array_insert_new(list, at, entry);
+	if (json_array_size(list) > PAGE_KEYS)
 		json_array_remove(list, 0);
-	json_array_append_new(list, entry);
+}
+
+/* No word of damaged bytes is in the future. */
+static json_int_t
+last_denied(const struct key_list *keys, const struct rl_event *event)
+{
+	return milliseconds(event->last_ns < keys->now_ns ? event->last_ns : keys->now_ns);
 }
 
 static int
@@ -340,9 +361,10 @@ add_key(const struct rl_event *event, void *arg)
 		return 0;
 	state = state_of(keys, event);
 	keep_newest(keys->list,
-	            json_pack("{s:I, s:I, s:s, s:I, s:o, s:s, s:I, s:f}", "time",
+	            json_pack("{s:I, s:I, s:I, s:s, s:I, s:o, s:s, s:I, s:f}", "time",
 	                      milliseconds(event->time_ns), "since", milliseconds(event->time_ns),
-	                      "rule", rule_name(keys->rl, event->rule, &rule), "limit",
+	                      "last", last_denied(keys, event), "rule",
+	                      rule_name(keys->rl, event->rule, &rule), "limit",
 	                      (json_int_t)event->limit + 1, "key",
 	                      page_key(event->key, event->key_kept, event->key_len), "state",
 	                      state.name, "retry",

@@ -101,7 +101,7 @@ function isShown(rule) {
 }
 
 function showFilter() {
-	const names = ["", ...last.rules.map((rule) => rule.name).sort()];
+	const names = ["", ...last.rules.map((one) => one.rule).sort()];
 	const options = [...at("filter").options].map((option) => option.value);
 	if (JSON.stringify(names) === JSON.stringify(options))
 		return;
@@ -132,13 +132,13 @@ function rate(value) {
 }
 
 function spansOf(rule, name) {
-	const its = histories.get(rule.name);
+	const its = histories.get(rule.rule);
 	return its ? its[name] : [];
 }
 
 // Of one counter, since the answer before; at first, of the minute before this one.
 function perSecond(rule, name, column) {
-	const old = before && before.rules.find((other) => other.name === rule.name);
+	const old = before && before.rules.find((other) => other.rule === rule.rule);
 	if (old && last.now > before.now && rule[name] >= old[name])
 		return (rule[name] - old[name]) * 1000 / (last.now - before.now);
 	const minute = spansOf(rule, "minutes").slice(-2)[0];
@@ -207,9 +207,9 @@ function showRules() {
 	at("rules-caption").textContent = "Rules, the one with the most denials in the last hour first"
 		+ (last.rule_count > last.rules.length ? `; ${last.rules.length} of ${last.rule_count} are shown` : "");
 	heads("rules", ruleHeads, showRules);
-	const rules = inOrder("rules", last.rules.filter((rule) => isShown(rule.name)), (rule) => [rule.name, rule.denied,
+	const rules = inOrder("rules", last.rules.filter((one) => isShown(one.rule)), (rule) => [rule.rule, rule.denied,
 		perSecond(rule, "allowed", 1), perSecond(rule, "denied", 2), deniedSince(rule), rule.denied]);
-	fill("rules-body", rules.map((rule) => row(rule.name,
+	fill("rules-body", rules.map((rule) => row(rule.rule,
 		cell("limits", limits(rule)),
 		cell("allowed /s", rate(perSecond(rule, "allowed", 1)), "n"),
 		cell("denied /s", rate(perSecond(rule, "denied", 2)), "n"),
@@ -230,14 +230,9 @@ function comesBack(entry) {
 
 const keyHeads = [["key"], ["rule"], ["now"], ["denied /s", "n"], ["denied since"], ["denied last"], ["may come back"], ["limit", "n"]];
 
-// Of a key that is denied at this time the last denial is as good as now; the event is the first of its minute.
-function deniedLast(entry) {
-	return entry.rate > 0 ? last.now : entry.time;
-}
-
 // Who is denied now comes first, and of these who is denied most often.
 function byUrgency(a, b) {
-	return isDenied(b) - isDenied(a) || b.rate - a.rate || deniedLast(b) - deniedLast(a);
+	return isDenied(b) - isDenied(a) || b.rate - a.rate || b.last - a.last;
 }
 
 function showKeys() {
@@ -245,13 +240,13 @@ function showKeys() {
 	const time = (ms) => new Date(ms).toLocaleTimeString([], {hour12: false});
 	heads("keys", keyHeads, showKeys);
 	const keys = inOrder("keys", last.keys.filter((entry) => isShown(entry.rule)).reverse().sort(byUrgency), (entry) =>
-		[entry.key, entry.rule, words[entry.state], entry.rate, entry.since, deniedLast(entry), entry.retry, entry.limit]);
+		[entry.key, entry.rule, words[entry.state], entry.rate, entry.since, entry.last, entry.retry, entry.limit]);
 	fill("keys", keys.map((entry) => row(entry.key,
 		cell("rule", entry.rule),
 		cell("now", words[entry.state], entry.state),
 		cell("denied /s", entry.rate > 0 ? rate(entry.rate) : entry.state === "unknown" ? "not known" : "-", "n"),
 		cell("denied since", time(entry.since)),
-		cell("denied last", entry.rate > 0 ? "just now" : time(entry.time)),
+		cell("denied last", time(entry.last)),
 		cell("may come back", comesBack(entry)),
 		cell("limit", entry.state === "banned" ? "" : String(entry.limit), "n"))), keyHeads.length,
 		last.no_events ? "The segment keeps no events: 'rlctl list --limited' shows who is limited." : "Nobody was denied.");
@@ -329,7 +324,7 @@ function show() {
 function takeHistory(page) {
 	for (const rule of page.rules)
 		if (rule.minutes)
-			histories.set(rule.name, {minutes: rule.minutes, quarters: rule.quarters});
+			histories.set(rule.rule, {minutes: rule.minutes, quarters: rule.quarters});
 }
 
 async function poll() {

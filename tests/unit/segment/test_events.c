@@ -126,6 +126,35 @@ test_the_first_denial_in_a_minute_is_told(void **state)
 	rl_close(rl);
 }
 
+/* Also of those that are not told or counted; no clock that is late takes it back. */
+static void
+test_the_last_denial_is_known(void **state)
+{
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+	struct rl_events_cursor start = cursor;
+
+	(void)state;
+	check(rl, rule, "k", T0);
+	for (unsigned i = 0; i < 3; i++) {
+		deny(rl, rule, "k", T0 + i * 20 * RL_SECOND);
+		cursor = start;
+		assert_int_equal(read_events(rl), 1);
+		assert_int_equal(heard.event[0].time_ns, T0);
+		assert_int_equal(heard.event[0].last_ns, T0 + i * 20 * RL_SECOND);
+	}
+	for (unsigned i = 0; i < 2000; i++) /* by now one in 64 is counted */
+		deny(rl, rule, "k", T0 + 45 * RL_SECOND + i);
+	for (unsigned i = 46; i < 50; i++) {
+		deny(rl, rule, "k", T0 + i * RL_SECOND);
+		deny(rl, rule, "k", T0 + (i - 1) * RL_SECOND);
+		cursor = start;
+		read_events(rl);
+		assert_int_equal(heard.event[0].last_ns, T0 + i * RL_SECOND);
+	}
+	rl_close(rl);
+}
+
 /* Also of a denial that takes a look at several sub-buckets, and whose result nobody wanted. */
 static void
 test_when_it_may_ask_again_is_told(void **state)
@@ -459,20 +488,31 @@ test_a_banned_key_is_told_once_a_minute(void **state)
 	char key[32];
 	int rule;
 	struct rl *rl = begin(256, 9, &rule);
+	struct rl_events_cursor start;
 
 	(void)state;
 	assert_int_equal(rl_ban(rl, rule, &p, RL_NEVER_NS), 0);
 	read_events(rl);
+	start = cursor;
 	for (int i = 0; i < 1000; i++)
 		for (int k = 0; k < 4; k++) {
 			sprintf(key, "user:%d", k);
 			assert_int_equal(check(rl, rule, key, T0 + (uint64_t)i * MINUTE / 2000),
 			                 RL_DENIED);
 		}
+	assert_int_equal(check(rl, rule, "user:2", T0 + 40 * RL_SECOND), RL_DENIED);
 	assert_int_equal(read_events(rl), 4);
+	for (int k = 0; k < 4; k++) {
+		assert_int_equal(heard.event[k].time_ns, T0);
+		assert_int_equal(heard.event[k].last_ns, T0 + (k == 2 ? 40 : 29) * RL_SECOND);
+		assert_int_equal(heard.event[k].author, 0);
+	}
 	assert_int_equal(check(rl, rule, "user:1", T0 + MINUTE), RL_DENIED);
 	assert_int_equal(read_events(rl), 1);
 	assert_string_equal(heard.key[0], "user:1");
+	cursor = start;
+	read_events(rl);
+	assert_int_equal(heard.event[1].last_ns, T0 + MINUTE);
 	rl_close(rl);
 }
 
@@ -882,6 +922,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_first_denial_in_a_minute_is_told),
+		cmocka_unit_test(test_the_last_denial_is_known),
 		cmocka_unit_test(test_when_it_may_ask_again_is_told),
 		cmocka_unit_test(test_which_limit_denies),
 		cmocka_unit_test(test_a_limit_takes_its_denials_along),
