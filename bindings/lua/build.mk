@@ -72,7 +72,7 @@ install-lua: build-lua $(LUA_VERSIONS:%=build/lua/installed/%/rl.so)
 		install -D -m 644 build/lua/installed/$$v/rl.so "$(DESTDIR)$(LIBDIR)/lua/$$v/rl.so" || exit 1; done
 	for file in rl/cdef.lua $(filter-out rl/haproxy.lua,$(LUA_FILES)); do \
 		install -D -m 644 build/lua/share/$$file "$(DESTDIR)$(DATADIR)/lua/5.1/$$file" || exit 1; done
-	for v in 5.3 5.4; do for file in haproxy statuses; do \
+	for v in 5.3 5.4; do for file in haproxy statuses wait; do \
 		install -D -m 644 build/lua/share/rl/$$file.lua "$(DESTDIR)$(DATADIR)/lua/$$v/rl/$$file.lua" || exit 1; done; done
 	for file in $(LUA_COMPAT); do \
 		install -D -m 644 $(LUA_DIR)/compat/$$file "$(DESTDIR)$(DATADIR)/lua-rl/$$file" || exit 1; done

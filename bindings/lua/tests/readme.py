@@ -52,6 +52,19 @@ class Readme(unittest.TestCase):
             path = path[0] or path[1]
             self.assertTrue(os.path.exists(os.path.join(s.TOP, "bindings/lua", path)), path)
 
+    def test_what_is_installed_finds_what_it_asks_for(self):
+        to = os.path.join(s.work, "installed")
+        subprocess.run(["make", "-s", "-C", s.TOP, "install-lua", f"DESTDIR={to}", "PREFIX=/usr"], check=True, capture_output=True)
+        asked = 0
+        for version in ("5.1", "5.3", "5.4"):
+            share = os.path.join(to, "usr/share/lua", version)
+            for path in (os.path.join(at, name) for at, _, names in os.walk(share) for name in names):
+                with open(path, encoding="utf-8") as file:
+                    for name in re.findall(r'require\(?\s*"(rl\.[\w.]+)"', file.read()):
+                        asked += 1
+                        self.assertTrue(os.path.exists(os.path.join(share, name.replace(".", "/") + ".lua")), f"{path}: {name}")
+        self.assertGreater(asked, 10)
+
     def test_nginx(self):
         port = s.free_port()
         http = block("nginx").replace("127.0.0.1:8080", f"127.0.0.1:{port}").replace('"nginx"', f'"{s.segment("n")}"')
