@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # repository.sh CODENAME...: in a root of each of these releases of Debian without a compiler, apt installs the packages of
-# `make debs`, what README and pages show in five lines runs, a later version takes their place, and a purge leaves nothing.
+# `make debs`, what README and pages show in five lines runs, and each example of the seats' READMEs; a later version takes their
+# place, and a purge leaves nothing.
 # For another release than this machine's the packages are built in a root of that release first, and there the extension of its
 # PostgreSQL and the modules for its nginx pass their tests with the real server.
 # RL_DEBS: a repository of that release, where there is one already. Exits 77 with the reason when it cannot run here.
@@ -18,7 +19,11 @@ work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' INT TERM
 this=$(. /etc/os-release && echo "$VERSION_CODENAME")
-packages="librl1 rl-tools python3-rl ruby-rl php-rl librl-perl lua-rl node-librl libnginx-mod-http-rl libapache2-mod-rl"
+packages="librl1 rl-tools python3-rl ruby-rl php-rl librl-perl lua-rl node-librl libnginx-mod-http-rl libnginx-mod-stream-rl libapache2-mod-rl"
+packages+=" rl-postfix"
+# What the examples are written for.
+around="lua5.4 php-cli apache2 nginx ruby perl nodejs python3 python3-pytest python3-limits python3-fastapi python3-aiohttp ruby-minitest"
+around+=" ruby-rack-attack ruby-activesupport php-mbstring php-symfony-rate-limiter php-illuminate-cache libplack-perl haproxy libnginx-mod-http-lua"
 
 # packages_of CODENAME: into $work/debs, as a repository.
 packages_of() {
@@ -81,6 +86,27 @@ runs() {
 	try '/root/languages && /root/servers'
 }
 
+# Each by the test that its seat has for it, with what is installed in place of what was built. Node's are npm's, but for the five lines.
+# shellcheck disable=SC2016 # the root's shell
+readmes() {
+	local test
+	mkdir "$root/rl"
+	tar -C "$top" --exclude=node_modules -c bindings servers debian/control | tar -x -C "$root/rl"
+	try 'cd /rl && mkdir -p build/nginx && ln -s /usr/bin/rlctl /usr/sbin/rld build && ln -s /usr/lib/nginx/modules/ngx_*_rl_module.so build/nginx &&
+		rm -r bindings/php/src && ln -s /usr/share/php/Rl bindings/php/src'
+	for test in 'RL_TOP=/rl python3 -m pytest -q -p no:cacheprovider bindings/python/tests/test_readme.py' \
+		'ruby -W1 bindings/ruby/tests/readme.rb' \
+		'php -d error_reporting=24575 bindings/php/tests/readme.php' \
+		'perl -w bindings/perl/tests/readme.t' \
+		'RL_LUA_BUILD=/usr/lib/$(uname -m)-linux-gnu/lua python3 bindings/lua/tests/readme.py Readme.test_{first_block,calls,nginx,haproxy}' \
+		'python3 servers/nginx/tests/test_readme.py' \
+		'RL_BUILD=/rl/build RL_APACHE_BUILD=/usr/lib/apache2/modules python3 servers/apache/tests/test_readme.py' \
+		'RL_POLICYD=/usr/sbin/rl-policyd python3 servers/postfix/tests/readme.py'; do
+		try "cd /rl && export RLCTL=/usr/bin/rlctl && $test"
+	done
+	rm -r "$root/rl"
+}
+
 for codename in "$@"; do
 	begin "$codename: packages"
 	packages_of "$codename"
@@ -89,16 +115,18 @@ for codename in "$@"; do
 	cp -r "$work/debs" "$root/debs"
 	try 'echo "deb [trusted=yes] file:/debs ./" >/etc/apt/sources.list.d/rl.list && apt-get update'
 	before=$(files)
-	try "apt-get install -y --no-install-recommends $packages lua5.4 php-cli apache2 nginx ruby perl nodejs python3"
+	try "apt-get install -y --no-install-recommends $packages $around"
 	begin "$codename: five lines"
 	runs
+	begin "$codename: each README"
+	readmes
 	begin "$codename: a later version"
 	later
 	try "apt-get update && apt-get upgrade -y"
 	try "dpkg-query -W -f '\${Version}\\n' librl1 rl-tools python3-rl | grep -c later | grep -qx 3"
 	runs
 	begin "$codename: purged"
-	try "apt-get purge -y $packages librl1"
+	try "apt-get purge -y $packages"
 	[ "$(files)" = "$before" ] || { diff <(echo "$before") <(files) || true; fail 'a purge leaves files'; }
 	rm -rf --one-file-system "$root"
 done
