@@ -48,9 +48,9 @@ count_digits(uint64_t n)
 {
 	unsigned count = 1;
 
-	for (uint64_t ten = 10; n >= ten && count < 20; ten *= 10)
-		count++;
-	return count;
+	for (; n >= 10000; n /= 10000)
+		count += 4;
+	return count + (n >= 10) + (n >= 100) + (n >= 1000);
 }
 
 /* By hundreds, the last first: a division is most of what a digit takes. */
@@ -95,20 +95,23 @@ put_integer(struct text *t, uint64_t n)
 
 /* A String, RFC 9651 section 4.1.6. */
 static void
-put_string(struct text *t, const char *s)
+put_string(struct text *to, const char *s)
 {
+	struct text t = *to; /* in registers: no byte that is written is one of it */
+
 	if (!s) {
-		t->is_bad = true;
+		to->is_bad = true;
 		return;
 	}
-	put(t, '"');
+	put(&t, '"');
 	for (; *s; s++) {
-		t->is_bad |= *s < 0x20 || *s > 0x7e;
+		t.is_bad |= *s < 0x20 || *s > 0x7e;
 		if (*s == '"' || *s == '\\')
-			put(t, '\\');
-		put(t, *s);
+			put(&t, '\\');
+		put(&t, *s);
 	}
-	put(t, '"');
+	put(&t, '"');
+	*to = t;
 }
 
 /* A Byte Sequence, RFC 9651 section 4.1.8: base64 with padding between colons. */
