@@ -19,6 +19,7 @@
 
 struct ngx_http_rl_conf {
 	struct ngx_rl_set sets[NGX_RL_SETS];
+	int first, end;     /* of those that have limits */
 	ngx_uint_t headers; /* 0: not said: NGX_HTTP_RL_HEADERS_IETF, of rl_limit alone */
 	ngx_uint_t wants[NGX_RL_SETS]; /* the fields that tell of each set; 0: none */
 	int tells;                     /* an answer has fields, or a body of its own */
@@ -32,8 +33,11 @@ struct ngx_http_rl_conf {
  * pool, for an internal redirect forgets the context.
  */
 struct ngx_http_rl_state {
-	struct ngx_rl_outcome outcomes[NGX_RL_SETS];
-	struct ngx_rl_outcome *last; /* decided last; NULL: none yet */
+	ngx_pool_cleanup_t cleanup;
+	struct ngx_rl_outcome *outcomes[NGX_RL_SETS]; /* NULL: not asked */
+	struct ngx_rl_outcome *last;                  /* decided last; NULL: none yet */
+	ngx_uint_t last_wants;                        /* the fields that tell of it */
+	ngx_uint_t wants;                             /* and of all that was decided */
 	unsigned has_headers : 1;
 };
 
@@ -49,8 +53,7 @@ struct ngx_http_rl_state *ngx_http_rl_state(ngx_http_request_t *r);
  * decided. NGX_OK, or NGX_ERROR without memory.
  */
 void ngx_http_rl_settle_headers(struct ngx_http_rl_conf *conf);
-ngx_int_t ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
-                                  struct ngx_http_rl_state *state);
+ngx_int_t ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_state *state);
 
 /* problem: answer with `status` and the body that says why. NGX_DONE, or a status. */
 ngx_int_t ngx_http_rl_problem(ngx_http_request_t *r, const struct ngx_rl_outcome *outcome,

@@ -38,21 +38,35 @@ ngx_http_rl_state(ngx_http_request_t *r)
 static struct ngx_http_rl_state *
 create_state(ngx_http_request_t *r)
 {
-	struct ngx_http_rl_state *state;
-	ngx_pool_cleanup_t *cleanup = ngx_pool_cleanup_add(r->main->pool, sizeof *state);
+	ngx_pool_t *pool = r->main->pool;
+	struct ngx_http_rl_state *state = ngx_palloc(pool, sizeof *state);
 
-	if (cleanup == NULL)
+	if (state == NULL)
 		return NULL;
-	cleanup->handler = keep_state;
-	state = cleanup->data;
-	for (int i = 0; i < NGX_RL_SETS; i++) {
-		state->outcomes[i].status = NGX_RL_NONE;
-		state->outcomes[i].wait = NULL;
-	}
+	state->cleanup = (ngx_pool_cleanup_t){keep_state, state, pool->cleanup};
+	pool->cleanup = &state->cleanup;
+	ngx_memzero(state->outcomes, sizeof state->outcomes);
 	state->last = NULL;
+	state->wants = 0;
 	state->has_headers = 0;
 	ngx_http_set_ctx(r->main, state, ngx_http_rl_module);
 	return state;
+}
+
+static struct ngx_rl_outcome *
+outcome_of(ngx_http_request_t *r, struct ngx_http_rl_state *state, int name)
+{
+	struct ngx_rl_outcome *outcome = state->outcomes[name];
+
+	if (outcome != NULL)
+		return outcome;
+	outcome = ngx_palloc(r->main->pool, sizeof *outcome);
+	if (outcome == NULL)
+		return NULL;
+	outcome->status = NGX_RL_NONE;
+	outcome->wait = NULL;
+	state->outcomes[name] = outcome;
+	return outcome;
 }
 
 static void
@@ -99,7 +113,7 @@ status_of(const struct ngx_http_rl_conf *conf, const struct ngx_rl_set *set,
 /* NGX_DECLINED: go on; NGX_AGAIN: delayed; a status: rejected. */
 static ngx_int_t
 ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_name name,
-        struct ngx_http_rl_state *state)
+        struct ngx_http_rl_state *state, struct ngx_rl_outcome *outcome)
 {
 	struct ngx_rl_request request = {
 		.main = ngx_http_get_module_main_conf(r, ngx_http_rl_module),
@@ -107,7 +121,6 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 		.pool = r->main->pool,
 		.log = r->connection->log,
 		.wants_answers = conf->wants[name]};
-	struct ngx_rl_outcome *outcome = &state->outcomes[name];
 	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
 	if (rc != NGX_OK)
@@ -115,6 +128,8 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 	if (outcome->status == NGX_RL_NONE)
 		return NGX_DECLINED;
 	state->last = outcome;
+	state->last_wants = conf->wants[name];
+	state->wants |= state->last_wants;
 	if (outcome->status != NGX_RL_PASSED)
 		ngx_rl_log_outcome(&request, &conf->sets[name], name, outcome);
 	if (outcome->status == NGX_RL_REJECTED)
@@ -129,7 +144,7 @@ finish(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, struct ngx_http_rl_
 	if (state == NULL || state->last == NULL || state->has_headers)
 		return rc;
 	state->has_headers = 1;
-	if (ngx_http_rl_add_headers(r, conf, state) != NGX_OK)
+	if (state->wants != 0 && ngx_http_rl_add_headers(r, state) != NGX_OK)
 		return NGX_HTTP_INTERNAL_SERVER_ERROR;
 	return conf->problem && state->last->status == NGX_RL_REJECTED
 	               ? ngx_http_rl_problem(r, state->last, rc)
@@ -148,7 +163,8 @@ ngx_http_rl_log_handler(ngx_http_request_t *r)
 	struct ngx_http_rl_state *state = r == r->main ? ngx_http_rl_state(r) : NULL;
 
 	for (int name = 0; state != NULL && name < NGX_RL_SETS; name++)
-		ngx_rl_answer_settle(&request, &state->outcomes[name]);
+		if (state->outcomes[name] != NULL)
+			ngx_rl_answer_settle(&request, state->outcomes[name]);
 	return NGX_OK;
 }
 
@@ -158,7 +174,8 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 	struct ngx_http_rl_conf *conf = ngx_http_get_module_loc_conf(r, ngx_http_rl_module);
 	struct ngx_http_rl_state *state = NULL;
 
-	for (int name = 0; name < NGX_RL_SETS; name++) {
+	for (int name = conf->first; name < conf->end; name++) {
+		struct ngx_rl_outcome *outcome;
 		ngx_int_t rc;
 
 		if (conf->sets[name].limits == NULL)
@@ -166,9 +183,12 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 		if (state == NULL && (state = ngx_http_rl_state(r)) == NULL &&
 		    (state = create_state(r)) == NULL)
 			return NGX_HTTP_INTERNAL_SERVER_ERROR;
-		if (state->outcomes[name].status != NGX_RL_NONE)
+		outcome = outcome_of(r, state, name);
+		if (outcome == NULL)
+			return NGX_HTTP_INTERNAL_SERVER_ERROR;
+		if (outcome->status != NGX_RL_NONE)
 			continue;
-		rc = ask_set(r, conf, (enum ngx_rl_set_name)name, state);
+		rc = ask_set(r, conf, (enum ngx_rl_set_name)name, state, outcome);
 		if (rc != NGX_DECLINED)
 			return rc == NGX_AGAIN || !conf->tells ? rc : finish(r, conf, state, rc);
 	}

@@ -134,9 +134,9 @@ describe_all(const struct ngx_http_rl_state *state, struct fields *fields)
 {
 	fields->count = fields->policies_len = 0;
 	for (int i = 0; i < NGX_RL_SETS; i++) {
-		const struct ngx_rl_outcome *outcome = &state->outcomes[i];
+		const struct ngx_rl_outcome *outcome = state->outcomes[i];
 
-		if (outcome->status == NGX_RL_NONE)
+		if (outcome == NULL || outcome->status == NGX_RL_NONE)
 			continue;
 		for (ngx_uint_t j = 0; j < outcome->answer_count; j++)
 			describe(&outcome->answers[j], fields);
@@ -221,14 +221,13 @@ add_retry_after(ngx_http_request_t *r, const struct ngx_rl_outcome *outcome)
 	return len > 0 ? add_copy(r, name, value) : NGX_OK;
 }
 
-static ngx_int_t
-add_fields(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
-           struct ngx_http_rl_state *state, ngx_uint_t headers)
+ngx_int_t
+ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_state *state)
 {
+	ngx_uint_t headers = state->wants;
 	struct fields fields;
 
-	if (conf->wants[state->last - state->outcomes] != 0 &&
-	    add_retry_after(r, state->last) != NGX_OK)
+	if (state->last_wants != 0 && add_retry_after(r, state->last) != NGX_OK)
 		return NGX_ERROR;
 	fields.set = (enum rl_http_set)(headers >> NGX_HTTP_RL_HEADERS_SET);
 	describe_all(state, &fields);
@@ -241,16 +240,4 @@ add_fields(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
 	if (headers & NGX_HTTP_RL_HEADERS_X_UNIX)
 		return add_x(r, &fields, RL_HTTP_RESET_UNIX);
 	return NGX_OK;
-}
-
-ngx_int_t
-ngx_http_rl_add_headers(ngx_http_request_t *r, const struct ngx_http_rl_conf *conf,
-                        struct ngx_http_rl_state *state)
-{
-	ngx_uint_t headers = 0;
-
-	for (int i = 0; i < NGX_RL_SETS; i++)
-		if (state->outcomes[i].status != NGX_RL_NONE)
-			headers |= conf->wants[i];
-	return headers == 0 ? NGX_OK : add_fields(r, conf, state, headers);
 }

@@ -87,8 +87,13 @@ merge_loc(ngx_conf_t *cf, void *parent, void *child)
 	struct ngx_http_rl_conf *outer = parent, *conf = child;
 
 	(void)cf;
-	for (int i = 0; i < NGX_RL_SETS; i++)
+	for (int i = 0; i < NGX_RL_SETS; i++) {
 		ngx_rl_set_merge(&conf->sets[i], &outer->sets[i], statuses[i]);
+		if (conf->sets[i].limits == NULL)
+			continue;
+		conf->first = conf->end == 0 ? i : conf->first;
+		conf->end = i + 1;
+	}
 	if (conf->headers == 0)
 		conf->headers = outer->headers;
 	ngx_conf_merge_uint_value(conf->error_status, outer->error_status, 0);

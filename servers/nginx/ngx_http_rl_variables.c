@@ -39,9 +39,9 @@ get_set_status(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t da
 	const struct ngx_http_rl_state *state = ngx_http_rl_state(r);
 	ngx_str_t none = ngx_null_string;
 
-	store(v, state == NULL
+	store(v, state == NULL || state->outcomes[data] == NULL
 	                 ? none
-	                 : ngx_rl_variable_text(NGX_RL_VAR_STATUS, &state->outcomes[data], NULL));
+	                 : ngx_rl_variable_text(NGX_RL_VAR_STATUS, state->outcomes[data], NULL));
 	return NGX_OK;
 }
 

@@ -12,8 +12,8 @@
  *
  * The configuration is read without touching a segment (directives, parse). The master opens the
  * segment and defines the rules before it forks (ngx_rl_start()); workers inherit the handle. From
- * then on each worker looks once a second whether the segment is still in its place, and otherwise
- * opens it anew (segment).
+ * then on one of them looks once a second whether the segment is still in its place; where it is
+ * not, each opens it anew (segment).
  */
 #include <ngx_config.h>
 #include <ngx_core.h>
@@ -86,12 +86,15 @@ struct ngx_rl_segment {
 	struct ngx_rl_handle *handle; /* NULL: it is not open */
 	int error;                    /* why not */
 	time_t looked;                /* in which second it was looked after */
+	ngx_atomic_t *second;         /* shared by all workers: in which one of them did */
+	ngx_atomic_t *changes;        /* likewise: how often another file was found in its place */
+	ngx_atomic_uint_t seen;       /* of those changes, when it was looked after */
 };
 
 /*
  * What is logged once by all workers. Words: one for the segment, one for the errors of each rule,
- * one for the limits of each rule, and last whether another configuration has taken the place of
- * this one.
+ * one for the limits of each rule, two by which workers take turns to look after the segment, and
+ * last whether another configuration has taken the place of this one.
  */
 struct ngx_rl_reports {
 	ngx_atomic_t *words; /* shared by all workers; NULL: none */
@@ -294,12 +297,15 @@ ngx_int_t ngx_rl_start(ngx_cycle_t *cycle, struct ngx_rl_main *main);
 /* Is all in its place? The handle to use now, or NULL: segment.error says why. */
 struct ngx_rl_handle *ngx_rl_segment_look(struct ngx_rl_main *main, ngx_log_t *log);
 
-/* The same; it is looked after once a second. */
+/* The same; it is looked after once a second, and when a worker has found another file. */
 static inline struct ngx_rl_handle *
 ngx_rl_segment_use(struct ngx_rl_main *main, ngx_log_t *log)
 {
-	return ngx_time() == main->segment.looked ? main->segment.handle
-	                                          : ngx_rl_segment_look(main, log);
+	const struct ngx_rl_segment *segment = &main->segment;
+
+	return ngx_time() == segment->looked && *segment->changes == segment->seen
+	               ? segment->handle
+	               : ngx_rl_segment_look(main, log);
 }
 
 void ngx_rl_handle_release(struct ngx_rl_handle *handle);

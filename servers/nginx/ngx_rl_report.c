@@ -45,12 +45,14 @@ ngx_rl_reports_create(ngx_cycle_t *cycle, struct ngx_rl_main *main)
 
 	if (cleanup == NULL)
 		return NGX_ERROR;
-	reports->count = 2 * main->rules.nelts + 2;
+	reports->count = 2 * main->rules.nelts + 4;
 	words = mmap(NULL, reports->count * sizeof *reports->words, PROT_READ | PROT_WRITE,
 	             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (words == MAP_FAILED)
 		return NGX_ERROR;
 	reports->words = words;
+	main->segment.second = &reports->words[reports->count - 3];
+	main->segment.changes = &reports->words[reports->count - 2];
 	cleanup->handler = destroy;
 	cleanup->data = reports;
 	if (current != NULL)

@@ -6,8 +6,14 @@
  *	                               nginx goes on
  *	   fork: workers inherit the handle, and need no permission
  *	worker   ngx_rl_segment_look() each second, when a request comes: is the file still in its
- *	         place?
+ *	         place?               who is the first in this second asks the system, the others
+ *	                               are told
  *	                               if not, or if there is no handle: open, define the rules
+ *
+ * Who finds another file counts that in a word of all workers, before it opens that file: each of
+ * them sees it with its next request, so nobody counts in the old one once another counts in the
+ * new. A worker that is killed after it was the first has told nothing, and in the next second
+ * another one is.
  *
  * A handle is closed when nobody needs it any more: its segment has another, or is closed with the
  * cycle, and the last request that holds units by it has given them back.
@@ -33,6 +39,34 @@ is_in_place(struct ngx_rl_segment *segment)
 
 	return file_of(segment, &file) == 0 && file.st_dev == segment->handle->device &&
 	       file.st_ino == segment->handle->file;
+}
+
+/* Others have looked in this second. Clocks may be set back: any other second is a new one. */
+static int
+is_looked_after(struct ngx_rl_segment *segment, time_t now)
+{
+	ngx_atomic_uint_t second = *segment->second;
+
+	return second == (ngx_atomic_uint_t)now ||
+	       !ngx_atomic_cmp_set(segment->second, second, (ngx_atomic_uint_t)now);
+}
+
+/* Whether another is to be opened: there is none, or its file is not the one in its place. */
+static int
+is_gone(struct ngx_rl_segment *segment)
+{
+	ngx_atomic_uint_t seen = segment->seen;
+
+	segment->seen = *segment->changes;
+	if (segment->handle == NULL)
+		return 1;
+	if (segment->seen != seen)
+		return !is_in_place(segment);
+	if (is_looked_after(segment, segment->looked) || is_in_place(segment))
+		return 0;
+	if (ngx_atomic_cmp_set(segment->changes, seen, seen + 1))
+		segment->seen++;
+	return 1;
 }
 
 void
@@ -123,7 +157,7 @@ ngx_rl_segment_look(struct ngx_rl_main *main, ngx_log_t *log)
 	struct ngx_rl_segment *segment = &main->segment;
 
 	segment->looked = ngx_time();
-	if (segment->handle == NULL || !is_in_place(segment))
+	if (is_gone(segment))
 		renew(main, log);
 	if (segment->handle != NULL)
 		ngx_rl_rules_settle(main, log);

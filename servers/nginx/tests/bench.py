@@ -58,7 +58,7 @@ def zones(prefix):
 
 def server(places, workers=2, main=""):
     n = Nginx("access_log off; error_log logs/quiet.log error; keepalive_requests 1000000000;" + zones("") + zones("rl_") +
-              "rl_rule own 10000000/s; rl_rule held in_flight=100000; server { listen 127.0.0.1:%PORT%; server_name s; root %ROOT%/html; " + places + "}",
+              "rl_rule own 10000000/h; rl_rule held in_flight=100000; server { listen 127.0.0.1:%PORT%; server_name s; root %ROOT%/html; " + places + "}",
               workers=workers, main=main, declare=False)
     n.declare = f"rl_segment {n.segment} keys=500000;"
     return n

@@ -127,6 +127,28 @@ class Replaced(Case):
         eventually(lambda: n.get("/a?k=x") and used(n.segment, "r", "x") == [2])
         self.assertEqual(n.statuses("/a?k=x", 8)[-1], 429)
 
+    def both(self, n):
+        """A connection to each of two workers."""
+        found = {}
+
+        def more():
+            c = n.connect()
+            self.addCleanup(c.close)
+            found.setdefault(n.get("/pid", c)["X-Pid"], c)
+            return len(found) == 2
+        eventually(more)
+        return list(found.values())
+
+    def test_removed_and_seen_by_one_worker(self):
+        """The other looks with its next request, though its second has been looked at: each tells the other."""
+        n = self.nginx(HTTP.replace("location", "location = /pid { add_header X-Pid $pid always; return 204; } location", 1), workers=2)
+        workers = self.both(n)
+        for first, other in (workers, workers[::-1]):
+            rlctl(n.segment, "unlink", "--yes")
+            eventually(lambda c=first: n.get("/a?k=x", c) and os.path.exists(path(n.segment)))
+            self.assertEqual([n.get("/a?k=y", c).status for c in (other, first, other)], [200, 200, 429])
+            self.assertEqual(used(n.segment, "r", "y"), [2])
+
     def test_replaced_by_another_program(self):
         n = self.nginx(HTTP)
         n.statuses("/a?k=x", 3)
