@@ -70,6 +70,8 @@ write_text(const struct counts *counts, bool shows_all)
 		print_values(counts->rules[i].name, counts->rules[i].values, shows_all);
 		print_limits(&counts->rules[i]);
 	}
+	if (counts->count == 1) /* it is that rule's */
+		return;
 	counts_total(counts, total);
 	print_values("(total)", total, shows_all);
 }

@@ -271,6 +271,7 @@ health_has() {
 
 @test "page: in a browser, wide, narrow, in the dark, without colour and by the keyboard" {
 	command -v chromium >/dev/null || skip 'no chromium'
+	sed -i 's/"key_bytes": 64/"key_bytes": 64, "rules": 3/' "$config" # all of them are used, so that what is folded unfolds
 	start --status-page
 	check login "$hostile" 6
 	check api alice 7
@@ -292,6 +293,9 @@ health_has() {
 	jq -e '.wide.captions | length == 5 and (.[:3] | all(. != ""))' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.live | test("2 are limited now")' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.wide.pictures | any(test("4 denied a minute")) and any(test("; 5 denied by bans$"))' "$BATS_TEST_TMPDIR/seen"
+	jq -e '[.wide, .narrow] | all(.unfolded)' "$BATS_TEST_TMPDIR/seen"
+	# The picture in the documentation is of this page: "make status-page" makes it anew.
+	diff <(jq .wide.words "$BATS_TEST_TMPDIR/seen") <("$top/tests/page/browser.py" --words "$top/docs/status-page.png" | jq .)
 	jq -e '.keyboard | .reached[:3] == ["skip", "pause", "filter"] and .paused == "true"' "$BATS_TEST_TMPDIR/seen"
 	jq -e '.complaints == []' "$BATS_TEST_TMPDIR/seen"
 }

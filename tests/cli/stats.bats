@@ -28,6 +28,8 @@ teardown() {
 		'4 login,0 api,4 (total)' ]
 	counters=$(grep -c '^RL_COUNTER' "$top/include/rl_counters.def")
 	[ "$(grep -c '' <<<"$output")" -eq $((3 * counters)) ]
+	on stats --rule api # of one rule the sum is the rule's
+	[ "$(awk '{ print $1, $4 }' <<<"$output" | paste -sd,)" = 'allowed api,denied api,inserted api' ]
 	on stats --json
 	exits 0
 	conforms stats

@@ -83,12 +83,17 @@ has_keys() {
 	has_keys 'bob carol alice'
 }
 
-@test "top: when it began is seen at once, in the last hour of each rule" {
+# The heads and the keys of the picture in the README.
+@test "top: when it began is seen at once, in the last hour of each rule, and docs/top.svg is drawn as that" {
 	fill login 5 $month_ms 1 alice=9@-2400 bob=1@-60 carol=1
 	start
 	sees '^rule +allowed last hour +denied last hour$'
 	sees '^login +0 {4,10}█.* 0 {4,10}█ *$'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -1)" -le 80 ]
+	words() { sed 's/\xc2\xa0/ /g' | tr -s ' ' | sed 's/^ //; s/ $//'; }
+	sed -n 's/.*fill="#ffcb6b">\([^<]*\)<.*/\1/p' "$top/docs/top.svg" | words >"$BATS_TEST_TMPDIR/heads"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/heads")" -eq 3 ]
+	screen | words | grep -xFf "$BATS_TEST_TMPDIR/heads" | diff "$BATS_TEST_TMPDIR/heads" -
 }
 
 @test "top: q quits and leaves the terminal as it was" {

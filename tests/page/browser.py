@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Look at the status page in a headless Chromium: browser.py URL [PICTURE].
+"""Look at the status page in a headless Chromium: browser.py URL [PICTURE], or browser.py --words PICTURE.
 
 Without PICTURE it prints, as JSON, what was seen in a window of 1100 px, in one of 360 px in dark, and by
-the keyboard alone. With PICTURE it writes a screenshot there. The browser is spoken to
-through two pipes, so that no port is opened.
+the keyboard alone. With PICTURE it writes a screenshot there, which remembers the page's own words, and
+with --words it prints those. The browser is spoken to through two pipes, so that no port is opened.
 """
 import base64
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 WAIT_S = 60
 SEEN = """(async () => {
@@ -28,6 +30,8 @@ SEEN = """(async () => {
     live: document.querySelector('[aria-live=polite]').innerText,
     pictures: [...document.querySelectorAll('svg')].map((one) => one.querySelector('title').textContent),
     bars: document.querySelectorAll('svg rect.denied').length,
+    unfolded: document.getElementById('more').open,
+    words: [...document.querySelectorAll('h2, caption, thead, button, summary, .legend')].map((one) => one.textContent),
     asked: performance.getEntries().filter((one) => one.name.startsWith('http')).map((one) => one.name),
   };
 })()""" % (WAIT_S * 1000)
@@ -121,12 +125,12 @@ class Browser:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13}[key], text="\r" if key == "Enter" else "")
 
-    def picture(self, path):
+    def picture(self, path, words):
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                         clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
         with open(path, "wb") as file:
-            file.write(base64.b64decode(shot["data"]))
+            file.write(remembering(base64.b64decode(shot["data"]), words))
 
     def complaints(self):
         """What the browser has to say of scripts, of the policy and of the network: but for what a page that is left gives up."""
@@ -138,6 +142,24 @@ class Browser:
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
+
+
+WORDS = b"Words\0"  # the name of the chunk of a PNG file that has them
+END = 12  # bytes of its last chunk
+
+
+def remembering(png, words):
+    """The picture with a text in front of its end: the words of the page that is on it."""
+    chunk = b"tEXt" + WORDS + json.dumps(words).encode()
+    whole = struct.pack(">I", len(chunk) - 4) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    return png[:-END] + whole + png[-END:]
+
+
+def remembered(png):
+    """Those words."""
+    at = png.index(b"tEXt" + WORDS)
+    size = struct.unpack(">I", png[at - 4:at])[0]
+    return json.loads(png[at + 4 + len(WORDS):at + 4 + size])
 
 
 def tabs(browser):
@@ -160,11 +182,14 @@ def survey(browser, url):
 
 
 def main():
+    if sys.argv[1] == "--words":
+        with open(sys.argv[2], "rb") as file:
+            print(json.dumps(remembered(file.read())))
+        return
     browser = Browser()
     try:
         if len(sys.argv) > 2:
-            browser.look(sys.argv[1], 1000, "light")
-            browser.picture(sys.argv[2])
+            browser.picture(sys.argv[2], browser.look(sys.argv[1], 1000, "light")["words"])
         else:
             print(json.dumps(survey(browser, sys.argv[1])))
     finally:
