@@ -31,7 +31,9 @@ if (preg_match('/\A(wrong|right|killed|fatal|thrown|server|v56)\z/', $do)) {
 if (str_starts_with($do, 'pay-')) {
     $spent = null;
     $tokens = $web->rule('tokens', '3000/day');
-    match ($do) {
+    $parts = $web->rule('parts', '100000000/day');
+    $result = match ($do) {
+        'pay-sent', 'pay-sending' => Rl\Http\Limit::request($tokens, 'one', 40),
         'pay-within' => $tokens->spend('one', 40, fn (Rl\Result $within) => $within->settle(15)),
         default => Rl\Http\Limit::request($tokens, 'one', 40, actual: function () use (&$spent) {
             return $spent;
@@ -43,11 +45,24 @@ if (str_starts_with($do, 'pay-')) {
         'pay-killed' => exec('kill -9 ' . getmypid()),
         default => null,
     };
+    $sending = $web->rule('sending', ['algorithm' => 'in_flight', 'capacity' => 9])->check('all', keep: true); // to the script's end
     while ($do === 'pay-endless') { // until the client is gone
-        $web->rule('parts', '100000000/day')->allows('all');
+        $parts->allows('all');
         $spent++;
         echo str_repeat('.', 65536);
         flush();
+    }
+    $chunks = static function () use ($do, $parts): Generator {
+        for ($i = 0; $i < ($do === 'pay-sending' ? INF : 15); $i++) {
+            $parts->allows('all');
+            yield str_repeat('.', 65536);
+        }
+    };
+    if ($do === 'pay-sent' || $do === 'pay-sending') {
+        foreach (new Rl\Http\Stream($result, $chunks(), fn (string $chunk) => intdiv(strlen($chunk), 65536)) as $chunk) {
+            echo $chunk;
+            flush();
+        }
     }
     exit;
 }

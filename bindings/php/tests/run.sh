@@ -5,7 +5,7 @@ set -euo pipefail
 
 cd "$(dirname "$0")/../../.."
 here=$PWD/bindings/php
-export LD_LIBRARY_PATH=$PWD/build RL_TABLE=$PWD/bindings/table.json RLCTL=$PWD/build/rlctl RL_STUB=$here/ext/rl.stub.php
+export LD_LIBRARY_PATH=$PWD/build RL_TABLE=$PWD/bindings/table.json RLCTL=$PWD/build/rlctl RL_STUB=$here/ext/rl.stub.php RL_SRC=$here/src
 export RL_EXTENSION=${RL_EXTENSION:-$PWD/build/php/modules/rl.so} RL_CHECK_NS=$PWD/build/bindings/check_ns NO_INTERACTION=1
 PHP=${PHP:-php}
 

@@ -272,6 +272,10 @@ def used(server, key, rule="login"):
     return rlctl(server, "get", rule, key)["limits"][0]["counted"]["used"]
 
 
+def in_flight(server, rule):
+    return sum(key["used"] for key in rlctl(server, "list", "--rule", rule)["keys"])
+
+
 def failures_alone_count(server):
     """50 wrong guesses, 1,000 right ones, those that break, one whose worker is killed, and 1,000 of one network."""
     def told(*request):
@@ -294,7 +298,7 @@ def failures_alone_count(server):
 
 
 def what_is_used_is_what_it_has_cost(server):
-    """A block, a closure that tells, none that knows, a fatal error, a worker that is killed, and a client that hangs up."""
+    """A block, a closure that tells, none that knows, a fatal error, a killed worker, and clients that hang up; streams."""
     expected = 0
     for what, cost in (("within", 15), ("more", 100), ("unknown", 40), ("fatal&purpose", 40), ("killed", 40)):
         try:
@@ -303,13 +307,15 @@ def what_is_used_is_what_it_has_cost(server):
             assert what == "killed", what
         expected += cost
         wait_for(f"{expected} after {what}", lambda: used(server, "one", "tokens") == expected)
-    server.hang_up("do=pay-endless")
-
-    def parts():
-        return used(server, "all", "parts")
-
-    wait_for("the parts of an answer", lambda: used(server, "one", "tokens") == expected + parts())
-    assert parts() > 0
+    sent = 0
+    for what in ("endless", "sending"):
+        server.hang_up(f"do=pay-{what}")
+        wait_for(f"the end of {what}", lambda: in_flight(server, "sending") == 0)
+        assert used(server, "all", "parts") > sent
+        sent = used(server, "all", "parts")
+        assert used(server, "one", "tokens") == expected + sent, what
+    server.ask("pay-sent")
+    assert used(server, "one", "tokens") == expected + sent + 15
     while server.ask("pay-more")[0] == 200:
         pass
     assert used(server, "one", "tokens") > 2960
