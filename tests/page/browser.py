@@ -125,7 +125,7 @@ class Browser:
             self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                      windowsVirtualKeyCode={"Tab": 9, "Enter": 13}[key], text="\r" if key == "Enter" else "")
 
-    def picture(self, path, words):
+    def picture(self, path, words=()):
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                         clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
