@@ -43,29 +43,24 @@ $(1)/librl.node: $$(NODE_SRC:$(NODE)/src/%.c=$(1)/o/%.o) $$(NODE_COMMON:bindings
 -include $$(wildcard $(1)/o/*.d $(1)/o/common/*.d)
 endef
 
-# The library's own sources, for compilers of other machines.
-define NODE_OTHER
-$(1)/librl/%.o: libshm/%.c | build/need
-	@mkdir -p $$(@D)
-	$$(call say,CC)
-	$$(Q)$(2) $$(filter-out -mcx16,$$(RL_FLAGS)) $(3) -DRL_ATOMIC_C11 -Iinclude -Ilibshm -c -o $$@ $$<
-
--include $$(wildcard $(1)/librl/*/*.d)
-endef
-node_librl = $(LIB_SRC:libshm/%.c=$(1)/librl/%.o)
-
 NODE_X86 := $(if $(filter x64,$(NODE_ARCH)),-mcx16)
 $(eval $(call NODE_ADDON,$(NODE_OUT),$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1,$$(call rpath,x)))
 $(eval $(call NODE_ADDON,$(NODE_OUT)/installed,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS),build/librl.so.1))
 $(eval $(call NODE_ADDON,$(NODE_OUT)/prebuilds/linux-$(NODE_ARCH)-glibc,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) -s,build/librl.a))
 $(eval $(call NODE_ADDON,$(NODE_OUT)/asan,gcc,-O1 -g $(SAN),build/v/asan/librl.a))
 NODE_MUSL := $(NODE_OUT)/prebuilds/linux-$(NODE_ARCH)-musl
-$(eval $(call NODE_OTHER,$(NODE_MUSL),musl-gcc,-O2 $(NODE_X86)))
-$(eval $(call NODE_ADDON,$(NODE_MUSL),musl-gcc,-O2 -s $(NODE_X86),$(call node_librl,$(NODE_MUSL))))
+$(eval $(call NODE_ADDON,$(NODE_MUSL),musl-gcc,-O2 -s $(NODE_X86),build/v/musl/librl.a))
 ifeq ($(NODE_ARCH),x64)
 NODE_ARM64 := $(NODE_OUT)/prebuilds/linux-arm64-glibc
-$(eval $(call NODE_OTHER,$(NODE_ARM64),aarch64-linux-gnu-gcc,-O2))
-$(eval $(call NODE_ADDON,$(NODE_ARM64),aarch64-linux-gnu-gcc,-O2 -s,$(call node_librl,$(NODE_ARM64))))
+$(eval $(call NODE_ADDON,$(NODE_ARM64),aarch64-linux-gnu-gcc,-O2 -s,$(LIB_SRC:libshm/%.c=$(NODE_ARM64)/librl/%.o)))
+
+# The library's own sources, for the other machine.
+$(NODE_ARM64)/librl/%.o: libshm/%.c | build/need
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)aarch64-linux-gnu-gcc $(filter-out -mcx16,$(RL_FLAGS)) -O2 $(C11) -Iinclude -Ilibshm -c -o $@ $<
+
+-include $(wildcard $(NODE_ARM64)/librl/*/*.d)
 endif
 
 NODE_HERE   := linux-$(NODE_ARCH)-glibc
