@@ -66,7 +66,7 @@ def test_sdist(name, tmp_path):
     venv = tmp_path / "venv"
     run(sys.executable, "-m", "venv", "--system-site-packages", "--without-pip", str(venv), cwd=tmp_path)
     quiet = {"PIP_NO_INDEX": "1", "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    run("sh", "-c", readme_command(), cwd=TOP, CFLAGS="-O1", PATH=f"{venv}/bin:{os.environ['PATH']}", **quiet)
+    run("sh", "-c", readme_command(), cwd=TOP, CFLAGS="-O0", PATH=f"{venv}/bin:{os.environ['PATH']}", **quiet)
     (tags,) = venv.glob("lib/python*/site-packages/rl_shm-*.dist-info/WHEEL")
     assert "Tag: cp311-abi3-linux" in tags.read_text()
     with rl.Segment(name) as segment:
