@@ -469,10 +469,10 @@ check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang chec
 		tests/relacy/run.sh \
 		'build/tests/differ/differ build/librl.so.1 build/v/c11/librl.so.1' \
 		'build/tests/differ/differ build/librl.so.1 build/v/clang/librl.so.1 50000 2' \
-		tests/accuracy/check.sh tests/flood/check.sh $(RUN_CHECKED) tests/cli/demo.sh 'examples/demo-cluster.sh build' tests/bench/check.sh \
+		tests/accuracy/check.sh tests/flood/check.sh tests/install/hardening.sh $(RUN_CHECKED) tests/cli/demo.sh 'examples/demo-cluster.sh build' tests/bench/check.sh \
 		'tests/musl/run.sh $(MUSL_TESTS)' tests/container/run.py \
 		tests/house/recipes/run.py tests/config/schema.py tests/config/manual.sh $(HOUSE) \
-		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh tests/install/hardening.sh \
+		tests/install/run.sh tests/install/manual.sh tests/install/readme.sh \
 		'tests/install/document.py docs/COOKBOOK.md docs/COMPARE.md docs/CRAWLERS.md docs/FAQ.md docs/CLUSTER.md docs/MOVING.md' \
 		tests/page/pictures.py tests/page/screens.py tests/page/site.py tests/package/dist.sh tests/abi/run.sh tests/support/check.sh
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What `make install` installs, with no flags of anybody's, is hardened as far as the compiler
-# can; and it is the same to the last byte wherever it was built. Flags that are given are taken.
+# What is built with no flags of anybody's is hardened as far as the compiler can; and the library
+# is the same to the last byte wherever it was built; with `whole` all that `make install` installs,
+# which says of no place. Flags that are given are taken.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -75,17 +76,22 @@ given() {
 }
 
 copy_to "$other"
-make_in "$other" install DESTDIR="$work/root" PREFIX=/usr
+alike=(librl.a librl.so.1)
+if [[ ${1:-} == whole ]]; then
+	alike+=(rlctl rl-replay rld)
+	make_in "$other" install DESTDIR="$work/root" PREFIX=/usr
+	! grep -raF "$work" "$work/root" || fail 'what is installed says where it was built'
+fi
+make_in "$other" "${alike[@]/#/build/}"
 here=$(built_alike)
-for file in librl.a librl.so.1 rlctl rl-replay rld; do
+for file in "${alike[@]}"; do
 	cmp "$here/$file" "$other/build/$file" || fail "$file depends on where it was built"
 done
-! grep -raF "$work" "$work/root" || fail 'what is installed says where it was built'
-for file in bin/rlctl bin/rl-replay sbin/rld lib/librl.so.1; do
-	is_hardened "$work/root/usr/$file"
+for file in rlctl rl-replay rld librl.so.1; do
+	is_hardened "$here/$file"
 done
-for file in bin/rlctl bin/rl-replay sbin/rld; do
-	shows "$work/root/usr/$file" '\(FLAGS_1\).*PIE' -d
+for file in rlctl rl-replay rld; do
+	shows "$here/$file" '\(FLAGS_1\).*PIE' -d
 done
 has_control_flow_protection "$other"
 
