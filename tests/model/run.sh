@@ -108,11 +108,9 @@ lives() {
 }
 
 table_check() {
-	holds 'two users'              table -DSLOTS=2
 	holds 'two users, look over'   table -DSLOTS=2 -DLOOK_OVER -DCAP=1
 	holds 'three slots'            table -DGENS=1
 	holds 'three slots, look over'  table -DGENS=1 -DCAP=1 -DLOOK_OVER
-	holds 'three users'            table -DUSERS=3 -DSLOTS=2 -DGENS=1 -DCAP=1
 	holds 'three users, three slots' table -DUSERS=3 -DSWEEPERS=0 -DGENS=1
 	holds 'two keys'               table -DUSERS=1 -DOTHERS=1 -DSLOTS=2
 	holds 'two sweepers'           table -DUSERS=1 -DSWEEPERS=2 -DSLOTS=2
@@ -136,12 +134,11 @@ table_mutants() {
 
 ring_check() {
 	holds 'granularity 2'          ring -DT=5 -DREFUNDS
-	holds 'granularity 3'          ring -DN=3 -DT=6 -DREFUNDS
+	holds 'granularity 3'          ring -DN=3 -DT=5 -DREFUNDS
 	holds 'estimate'               ring -DREFUNDS -DESTIMATE
 	holds 'three workers'          ring -DWORKERS=3 -DT=3
 	holds 'all but one killed'     ring -DT=3 -DREFUNDS -DSOLO=40
 	holds 'entries of 4 epochs, alone' ring -DWORKERS=1 -DT=7 -DALIAS=4 -DREFUNDS
-	holds 'late refunds'           ring -DT=5 -DLATE
 	holds 'late refunds, all but one killed' ring -DT=3 -DLATE -DSOLO=45
 	holds 'late refunds, retired'  ring -DWORKERS=1 -DRETIRERS=1 -DGENS=2 -DT=4 -DLATE
 	holds 'debts and late refunds' ring -DT=3 -DDEBTS=3 -DLATE
@@ -289,6 +286,8 @@ wish_torture() {
 }
 
 table_torture() {
+	holds 'three users'            table -DUSERS=3 -DSLOTS=2 -DGENS=1 -DCAP=1
+	holds 'two users'              table -DSLOTS=2
 	holds 'three slots, reused'    table -DCAP=1
 	holds 'three slots, backwards'  table -DCAP=1 -DBACKWARDS
 	holds 'three incarnations'     table -DSLOTS=2 -DGENS=3 -DCAP=1
@@ -462,6 +461,7 @@ flood_torture() {
 }
 
 move_torture() {
+	holds 'two workers'            move
 	holds 'a slot used before'     move -DREUSED
 	holds 'no room'                move -DREUSED -DNO_ROOM
 	holds 'two requests'           move -DREUSED -DOPS=2 -DCAP=2
@@ -480,7 +480,6 @@ check)
 	COMPILER=(gcc -O1) # these have millions of states
 	table_check
 	ring_check
-	holds 'two workers'            move
 	COMPILER=(tcc)
 	move_check
 	move_mutants
