@@ -264,9 +264,9 @@ endef
 $(eval $(call VARIANT,build,$(CC),$(HARDEN) $(FORTIFY) $(CFLAGS) $(if $(filter c11,$(ATOMIC)),$(C11)),$(RELRO),$(LTO)))
 $(eval $(call VARIANT,build/v/c11,gcc,-O2 $(C11),,,build))
 $(eval $(call VARIANT,build/v/clang,clang,-O2,,,build))
-$(eval $(call VARIANT,build/v/asan,gcc,-O1 -g $(C11) $(SAN)))
+$(eval $(call VARIANT,build/v/asan,gcc,-O1 -g1 $(C11) $(SAN)))
 $(eval $(call VARIANT,build/v/hook,gcc,-O1 $(C11) -DRL_ATOMIC_HOOK,,,build))
-$(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
+$(eval $(call VARIANT,build/v/fuzz,clang,-O1 -g1 $(C11) -fsanitize=fuzzer-no-link -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all))
 $(eval $(call VARIANT,build/v/cov,gcc,-O1 -g --coverage -Wno-maybe-uninitialized,,,build))
 $(eval $(call VARIANT,build/v/tsan,clang,-O1 -g $(C11) -fsanitize=thread,,,build))
 
@@ -456,12 +456,12 @@ CHECK_BUILDS := all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/
                 build/v/fuzz/fuzz_config build/v/fuzz/fuzz_attach \
                 build/v/fuzz/fuzz_rlctl build/v/fuzz/fuzz_http $(MUSL_TESTS) $(MUSL)/librl.so.1 $(MUSL)/prefork $(ADAPTER_BUILDS)
 
-# A ninth of the mutants, with each commit another; `make mutants` plays all.
-NINTH := $(shell expr $$(git rev-list --count HEAD 2>/dev/null || echo 0) % 9)
+# A twelfth of the mutants, with each commit another; `make mutants` plays all.
+TWELFTH := $(shell expr $$(git rev-list --count HEAD 2>/dev/null || echo 0) % 12)
 
 check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang check-exports
 	@tests/support/run.sh $(ADAPTER_CHECKS) tests/systemd/run.sh tests/model/run.sh \
-		'tests/mutants/run.sh $(NINTH) 9' \
+		'tests/mutants/run.sh $(TWELFTH) 12' \
 		$(CLI_PLAIN:%='tests/cli/run.sh build/rlctl %') \
 		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \
 		tests/fuzz/check.sh tests/fuzz/attach.sh tests/fuzz/rlctl.sh \
@@ -544,6 +544,7 @@ torture: mutants $(FLOOD) $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tes
 # What needs a root of its own, or another Debian: packages, the releases of Debian, a tarball's build.
 seats: | build/need
 	tests/package/dist.sh whole
+	tests/install/hardening.sh whole
 	tests/package/run.sh
 	tests/package/artefacts.sh bookworm trixie
 	tests/package/repository.sh bookworm trixie
