@@ -101,7 +101,7 @@ const char *
 match_parse(const char *text, struct match *match)
 {
 	struct pattern_text *read = &match->network;
-	const char *wrong, *slash;
+	const char *wrong;
 
 	*match = (struct match){.pattern = {RL_MATCH_KEY, text, strlen(text)}};
 	if (strpbrk(text, "*?\\"))
@@ -110,8 +110,6 @@ match_parse(const char *text, struct match *match)
 	if (wrong || read->pattern.match != RL_MATCH_NETWORK)
 		return wrong;
 	match->pattern = read->pattern;
-	slash = strchr(read->canonical, '/');
-	read_bits(slash + 1, read->canonical + read->pattern.key_len, &match->bits);
 	return NULL;
 }
 
@@ -152,19 +150,27 @@ match_as_pattern(const struct match *match, struct rl_pattern *pattern)
 	       strcmp(glob + pattern->key_len, "*") == 0;
 }
 
-/* An address in the network, or a network that is inside it. */
-static bool
-network_has(const struct match *match, const struct key_view *key)
+unsigned
+network_bits(const struct rl_pattern *network)
+{
+	const char *text = network->key, *slash = memchr(text, '/', network->key_len);
+	unsigned bits;
+
+	return slash && read_bits(slash + 1, text + network->key_len, &bits) ? bits : 128;
+}
+
+bool
+network_has(const struct rl_pattern *network, const struct key_view *key)
 {
 	char address[INET6_ADDRSTRLEN];
 	const char *rest;
 	unsigned bits;
 
 	if (!split_network(key->bytes, key->kept, address, &rest))
-		return rl_pattern_matches(&match->pattern, key->bytes, key->kept) == 1;
+		return rl_pattern_matches(network, key->bytes, key->kept) == 1;
 	return read_bits(rest, (const char *)key->bytes + key->kept, &bits) &&
-	       bits >= match->bits &&
-	       rl_pattern_matches(&match->pattern, address, strlen(address)) == 1;
+	       bits >= network_bits(network) &&
+	       rl_pattern_matches(network, address, strlen(address)) == 1;
 }
 
 /* A name in full, of which the bytes that are kept are the first: what follows has the same length,
@@ -184,7 +190,7 @@ match_has(const struct match *match, const struct key_view *key)
 	if (!key->bytes)
 		return false;
 	if (pattern->match == RL_MATCH_NETWORK)
-		return key->kept == key->len && network_has(match, key);
+		return key->kept == key->len && network_has(pattern, key);
 	return glob_matches(pattern->key, pattern->key_len, key->bytes, key->kept) ||
 	       (key->kept < key->len && is_named_in_full(pattern, key));
 }

@@ -18,7 +18,6 @@
 /* Its pattern may point into itself: it is to stay where it is. */
 struct match {
 	struct rl_pattern pattern; /* a network, or the glob's bytes */
-	unsigned bits;             /* of the network */
 	struct pattern_text network;
 };
 
@@ -33,6 +32,12 @@ bool match_make(const char *what, const char *text, struct match *match);
  * first of a name that is given in full.
  */
 bool match_has(const struct match *match, const struct key_view *key);
+
+/* The bits after the slash of a network, or all of an address. */
+unsigned network_bits(const struct rl_pattern *network);
+
+/* An address in the network, or a network that is inside it. */
+bool network_has(const struct rl_pattern *network, const struct key_view *key);
 
 /* "*": every key, whatever is kept of it. */
 bool match_is_all(const struct match *match);

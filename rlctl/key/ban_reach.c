@@ -10,6 +10,7 @@
 
 #include "base/confirm.h"
 #include "base/escape.h"
+#include "base/match.h"
 #include "key/usage.h"
 
 #define FEW 10 /* keys that nobody is asked about */
@@ -17,17 +18,12 @@
 const char *
 ban_too_wide(const struct rl_pattern *pattern, const struct ban_width *most)
 {
-	const char *text = pattern->key, *slash;
-	unsigned bits = 0;
+	unsigned bits;
 
 	if (pattern->match != RL_MATCH_NETWORK)
 		return NULL;
-	slash = memchr(text, '/', pattern->key_len);
-	if (!slash)
-		return NULL;
-	for (const char *c = slash + 1; c < text + pattern->key_len; c++)
-		bits = bits * 10 + (unsigned)(*c - '0');
-	if (memchr(text, ':', pattern->key_len))
+	bits = network_bits(pattern);
+	if (memchr(pattern->key, ':', pattern->key_len))
 		return bits < most->v6 ? most->above_v6 : NULL;
 	return bits < most->v4 ? most->above_v4 : NULL;
 }
@@ -47,6 +43,19 @@ struct count {
 	int rule; /* or RL_ANY_RULE */
 };
 
+/* Of a rule with prefixes the key is a network: all its addresses are hit, or it is not counted. */
+static bool
+is_hit(const struct rl_pattern *pattern, const struct rl_entry *entry)
+{
+	struct key_view key = entry_key(entry);
+
+	if (!entry_has_key(entry))
+		return false;
+	return pattern->match == RL_MATCH_NETWORK
+	               ? network_has(pattern, &key)
+	               : rl_pattern_matches(pattern, key.bytes, key.len) == 1;
+}
+
 /* A key of several limits is one: it is counted under the first. */
 static int
 count_entry(const struct rl_entry *entry, void *arg)
@@ -57,8 +66,7 @@ count_entry(const struct rl_entry *entry, void *arg)
 	    (count->rule != RL_ANY_RULE && entry->rule != count->rule))
 		return 0;
 	count->hits.keys++;
-	count->hits.hit += entry_has_key(entry) &&
-	                   rl_pattern_matches(count->pattern, entry->key, entry->key_len) == 1;
+	count->hits.hit += is_hit(count->pattern, entry);
 	return 0;
 }
 

@@ -563,6 +563,13 @@ verdict() {
 	on ban 192.0.2.0/24 --for 1h
 	exits 0
 	says_line '2 live keys match'
+	# A rule with prefixes has a network for a key: it is hit whole, or not counted.
+	fill net 9 $month_ms 1/24 203.0.113.5=1
+	for hit in '24 1 live key matches' '16 1 live key matches' '25 0 live keys match'; do
+		on ban "203.0.113.0/${hit%% *}" --for 1h
+		says_line "${hit#* }"
+		on unban "203.0.113.0/${hit%% *}"
+	done
 	on ban 'al*' --for 1h --rule login --json
 	conforms ban
 	has live_keys=1 live=null
@@ -592,7 +599,7 @@ verdict() {
 	# At a terminal it is asked about: a tenth of all keys, if that is ten or more.
 	for answer in n y; do
 		printf '%s\n' "$answer" | script -qec "'$RLCTL' -s $segment ban 'user:1*' --for 1h" /dev/null >"$BATS_TEST_TMPDIR/out" || true
-		grep -qF '11 of 35 live keys? [y/N]' "$BATS_TEST_TMPDIR/out"
+		grep -qF '11 of 36 live keys? [y/N]' "$BATS_TEST_TMPDIR/out"
 		verdict api user:1 "$([ $answer = y ] && echo 'denied by ban' || echo allowed)"
 	done
 	printf 'n\n' | script -qec "'$RLCTL' -s $segment ban 'user:3*' --for 1h" /dev/null >"$BATS_TEST_TMPDIR/out"
