@@ -113,7 +113,7 @@ limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 		.wait_ns = is_shared ? rl_wait_unpack(quota.wait) : 0,
 		.counts = limit->limiter.counts_requests ? RL_COUNTS_REQUESTS : RL_COUNTS_COST,
 	};
-	rl_quota_tell(&quota, &info);
+	rl_quota_fill_limit(&quota, &info);
 	return info;
 }
 

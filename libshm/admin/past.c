@@ -21,7 +21,7 @@ difference(uint64_t later, uint64_t earlier)
 
 /* They are noted on their own: never more than what was denied. */
 static void
-tell_causes(uint64_t later, uint64_t earlier, struct rl_history_span *span)
+fill_causes(uint64_t later, uint64_t earlier, struct rl_history_span *span)
 {
 	span->banned = rl_lesser_u64((uint32_t)(later - earlier), span->denied);
 	span->full = rl_lesser_u64((uint32_t)((later >> 32) - (earlier >> 32)),
@@ -50,7 +50,7 @@ fill(const struct rl_u128 *ring, const uint64_t *causes, uint32_t entries, uint6
 		caused = rl_atomic_load(&causes[number % entries]);
 		span->allowed = difference(later.counts.lo, note.lo);
 		span->denied = difference(later.counts.hi, note.hi);
-		tell_causes(later.causes, caused, span);
+		fill_causes(later.causes, caused, span);
 		later = (struct rl_history_counts){note, caused};
 	}
 }

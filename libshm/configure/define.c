@@ -172,7 +172,7 @@ ask_for_ring(const struct rl_segment *s, uint64_t ring)
 
 /* As it is in force, by whom ever. */
 static void
-tell_needs(struct rl *rl, int id, unsigned *needs)
+fill_needs(struct rl *rl, int id, unsigned *needs)
 {
 	struct rl_refs refs = {.count = 0};
 
@@ -196,7 +196,7 @@ rl_define(struct rl *rl, const struct rl_rule *rule)
 	if (error == 0)
 		error = define(rl, rule);
 	if (rule->needs)
-		tell_needs(rl, error, rule->needs);
+		fill_needs(rl, error, rule->needs);
 	return error;
 }
 

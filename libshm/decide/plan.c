@@ -29,7 +29,7 @@ rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory)
 }
 
 void
-rl_part_hand_out_cell(const struct rl_part *p)
+rl_part_hand_out_overflow(const struct rl_part *p)
 {
 	uint64_t network = 0;
 

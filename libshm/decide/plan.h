@@ -17,7 +17,7 @@
 void rl_part_hand_out(const struct rl_part *p, uint64_t charge_id, uint32_t memory);
 
 /* The same of what was charged to an overflow counter. */
-void rl_part_hand_out_cell(const struct rl_part *p);
+void rl_part_hand_out_overflow(const struct rl_part *p);
 
 /*
  * Find the key's slot, and load its state. True: it is there, and was charged before. Writes

@@ -85,7 +85,7 @@ charge(const struct rl_part *p, const struct rl_overflow *c, const struct rl_pla
 		return RL_AGAIN;
 	rl_stats_add(p->segment, p->rule, RL_COUNT_reserved);
 	if (p->charge)
-		rl_part_hand_out_cell(p);
+		rl_part_hand_out_overflow(p);
 	return answer(p, &plan->decision, RL_ALLOWED);
 }
 

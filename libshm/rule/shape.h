@@ -106,7 +106,7 @@ rl_quota_pack_own(const struct rl_limit *l)
 
 /* And what a limit has of a quota. */
 static inline void
-rl_quota_tell(const struct rl_quota *q, struct rl_limit *l)
+rl_quota_fill_limit(const struct rl_quota *q, struct rl_limit *l)
 {
 	l->capacity = q->capacity;
 	l->burst = q->burst;
