@@ -29,9 +29,9 @@ static apr_status_t
 let_go(void *arg)
 {
 	struct grip *grip = arg;
-	int error = -EBUSY;
+	int error = grip->count > 0 ? -EBUSY : 0;
 
-	for (int tries = 0; grip->count && error == -EBUSY && tries < TRIES; tries++)
+	for (int tries = 0; error == -EBUSY && tries < TRIES; tries++)
 		error = rl_release(store_segment(grip->store), grip->holds, grip->count);
 	if (error < 0)
 		ap_log_error(APLOG_MARK, APLOG_ERR, 0, grip->top->server,

@@ -17,12 +17,15 @@
 #include "visit.h"
 
 #include <ap_expr.h>
+#include <apr_strings.h>
 #include <http_core.h>
 #include <http_log.h>
 #include <http_protocol.h>
 #include <http_request.h>
 
 APLOG_USE_MODULE(rl);
+
+static APR_OPTIONAL_FN_TYPE(ap_logio_get_last_bytes) * last_bytes; /* NULL: there is no mod_logio */
 
 static int
 pre_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp)
@@ -50,6 +53,7 @@ static int
 post_config(apr_pool_t *pconf, apr_pool_t *plog, apr_pool_t *ptemp, server_rec *server)
 {
 	(void)plog, (void)ptemp, (void)server;
+	last_bytes = APR_RETRIEVE_OPTIONAL_FN(ap_logio_get_last_bytes);
 	if (ap_state_query(AP_SQ_MAIN_STATE) != AP_SQ_MS_CREATE_PRE_CONFIG)
 		store_start(pconf);
 	return OK;
@@ -79,21 +83,33 @@ decide_rest(request_rec *r)
 	return decide(r, 1);
 }
 
+/* Before anybody logs it. */
+static int
+tell(request_rec *r)
+{
+	struct visit *visit = visit_of(r, 0);
+
+	for (; visit && visit->outcome != OUTCOME_NONE && r->next; r = r->next)
+		answer_notes(visit, r->next);
+	return DECLINED;
+}
+
+/* Once mod_logio has counted it. */
 static int
 finish(request_rec *r)
 {
 	struct visit *visit = visit_of(r, 0);
-	request_rec *last = r;
 
 	if (!visit || visit->outcome == OUTCOME_NONE)
 		return DECLINED;
-	for (; last->next; last = last->next)
-		answer_notes(visit, last->next);
-	settle_all(visit, last);
+	while (r->next)
+		r = r->next;
+	visit->is_done = 1;
+	settle_all(visit, r);
 	return DECLINED;
 }
 
-/* %{RL_CLIENT} in expressions. */
+/* %{RL_CLIENT} and %{RL_BYTES} in expressions. */
 
 static const char *
 client_variable(ap_expr_eval_ctx_t *ctx, const void *data)
@@ -102,12 +118,29 @@ client_variable(ap_expr_eval_ctx_t *ctx, const void *data)
 	return ctx->r ? client_of(ctx->r) : "";
 }
 
+/* Before the end, mod_logio has those of the request before on the same connection. */
+static const char *
+bytes_variable(ap_expr_eval_ctx_t *ctx, const void *data)
+{
+	const struct visit *visit = ctx->r ? visit_of(ctx->r, 0) : NULL;
+
+	(void)data;
+	if (!last_bytes || !visit || !visit->is_done)
+		return "";
+	return apr_off_t_toa(ctx->p, last_bytes(ctx->r->connection));
+}
+
 static int
 look_up_variable(ap_expr_lookup_parms *parms)
 {
-	if (parms->type != AP_EXPR_FUNC_VAR || strcasecmp(parms->name, "RL_CLIENT") != 0)
+	if (parms->type != AP_EXPR_FUNC_VAR)
 		return DECLINED;
-	*parms->func = client_variable;
+	if (strcasecmp(parms->name, "RL_CLIENT") == 0)
+		*parms->func = client_variable;
+	else if (strcasecmp(parms->name, "RL_BYTES") == 0)
+		*parms->func = bytes_variable;
+	else
+		return DECLINED;
 	*parms->data = NULL;
 	return OK;
 }
@@ -122,7 +155,8 @@ register_hooks(apr_pool_t *pool)
 	ap_hook_child_init(child_init, NULL, NULL, APR_HOOK_MIDDLE);
 	ap_hook_header_parser(decide_request, NULL, NULL, APR_HOOK_LAST);
 	ap_hook_handler(decide_rest, NULL, NULL, APR_HOOK_REALLY_FIRST);
-	ap_hook_log_transaction(finish, NULL, NULL, APR_HOOK_REALLY_FIRST);
+	ap_hook_log_transaction(tell, NULL, NULL, APR_HOOK_REALLY_FIRST);
+	ap_hook_log_transaction(finish, NULL, NULL, APR_HOOK_REALLY_LAST);
 	ap_hook_expr_lookup(look_up_variable, NULL, NULL, APR_HOOK_MIDDLE);
 }
 

@@ -45,6 +45,7 @@ struct visit {
 	enum outcome outcome;           /* the gravest so far */
 	const char *reason; /* of a denial or an error, for people; NULL: by the limit */
 	uint64_t delay_ns;
+	int is_done;    /* all that is sent of its answer was sent */
 	int is_refused; /* as a whole: what follows is its error document */
 };
 

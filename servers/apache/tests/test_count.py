@@ -139,6 +139,28 @@ class Settle(unittest.TestCase):
             eventually(lambda: used(apache.segment, "tokens", "same") == 7 + 10 + 7, "what another child has served")
 
 
+    def test_what_a_client_has_had_that_hangs_up_in_the_middle(self):
+        size = 32 << 20  # more than sockets hold
+        text = ("RLRule bytes 200000000/30d\n<Location /large>\nRLLimit bytes same cost=10\n"
+                "RLSettle bytes cost=%{RL_BYTES}\n</Location>\nLogFormat %S bytes\nCustomLog @ROOT@/bytes.log bytes\n")
+        for mpm in ("prefork", "event"):
+            with Apache(text, mpm=mpm) as apache:
+                apache.write("htdocs/large", "x" * size)
+                total = 0
+                for is_whole in (False, True, False):
+                    client = apache.open_request("/large", "Connection: close\r\n")
+                    while client.recv(65536) and is_whole:
+                        pass
+                    client.close()
+                    eventually(lambda: used(apache.segment, "bytes", "same") > total + 10, "what was sent")
+                    cost = used(apache.segment, "bytes", "same") - total
+                    total += cost
+                    self.assertGreater(cost, 4096)
+                    self.assertEqual(is_whole, cost > size, cost)
+                self.assertEqual(total, sum(map(int, apache.read("bytes.log").split())), mpm)
+                self.assertNotIn("not given back", apache.log())
+
+
 class Survive(unittest.TestCase):
     def test_kill_9_of_children(self):
         with Apache(LIMIT, mpm="prefork", children=8) as apache:
