@@ -32,7 +32,10 @@ static const rb_data_type_t rule_type = {
 struct rule *
 rlr_rule(VALUE self)
 {
-	struct rule *rule = rb_check_typeddata(self, &rule_type);
+	struct rule *rule =
+		RB_TYPE_P(self, T_DATA) && RTYPEDDATA_P(self) && RTYPEDDATA_TYPE(self) == &rule_type
+			? RTYPEDDATA_DATA(self)
+			: rb_check_typeddata(self, &rule_type);
 
 	if (RB_UNLIKELY(!rule->segment->s.rl))
 		rlr_closed();

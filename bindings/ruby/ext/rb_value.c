@@ -10,7 +10,7 @@
 static VALUE
 as_bytes(VALUE string)
 {
-	int index = rb_enc_get_index(string);
+	int index = RB_ENCODING_GET(string);
 
 	if (index == rb_utf8_encindex() || index == rb_usascii_encindex() ||
 	    index == rb_ascii8bit_encindex())

@@ -247,6 +247,15 @@ class TestNative < Minitest::Test
     end
   end
 
+  # The memory of results that were collected is that of later ones, and of none that is still there.
+  def test_what_is_kept_stays_what_it_was
+    rule = private_segment.rule("many", capacity: 100_000, window: 3600)
+    kept = (1..6_000).map { |i| [i, rule.check("a")] }.select { |i, _| (i % 7).zero? }
+    GC.start
+    3.times { 6_000.times { rule.check("b") } && GC.start }
+    assert_equal(kept.map { |i, _| 100_000 - i }, kept.map { |_, result| result.remaining })
+  end
+
   def test_a_segment_and_what_it_holds_are_dropped_together
     name = segment_name
     rule = RL.open(name, keys: 100).rule("jobs", algorithm: :in_flight, capacity: 100)
