@@ -83,10 +83,10 @@ write_bans(struct dump *dump)
 static void
 write_overrides(struct dump *dump)
 {
-	struct timed_list found = timed_collect(dump->rl, RL_ANY_RULE, NULL);
+	struct active_bans found = active_overrides_collect(dump->rl, RL_ANY_RULE, NULL);
 
 	for (size_t i = 0; i < found.count; i++) {
-		struct timed timed = found.items[i];
+		struct active_ban timed = found.items[i];
 		struct mask mask;
 		json_t *line;
 
@@ -99,7 +99,7 @@ write_overrides(struct dump *dump)
 		output_json_line(dump->out.file, line);
 		dump->totals.bans++;
 	}
-	timed_free(&found);
+	active_bans_free(&found);
 }
 
 static void

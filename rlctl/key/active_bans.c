@@ -18,12 +18,14 @@ struct search {
 	struct active_bans *found;
 	int rule;
 	const struct key_view *key;
+	bool is_any; /* what is of any rule is wanted, whichever is asked for */
 };
 
 static bool
 is_wanted(const struct search *search, const struct rl_ban_info *ban)
 {
-	if (search->rule != RL_ANY_RULE && ban->rule != RL_ANY_RULE && ban->rule != search->rule)
+	if (search->rule != RL_ANY_RULE && ban->rule != search->rule &&
+	    !(search->is_any && ban->rule == RL_ANY_RULE))
 		return false;
 	return !search->key ||
 	       (ban->pattern.key &&
@@ -60,6 +62,8 @@ add_ban(const struct rl_ban_info *ban, void *arg)
 	found->items = array_grow(found->items, found->count, &found->room, sizeof(*found->items));
 	found->items[found->count++] = (struct active_ban){
 		.rule = ban->rule,
+		.limit = ban->limit,
+		.capacity = ban->capacity,
 		.is_exemption = ban->is_exemption != 0,
 		.is_automatic = ban->is_automatic != 0,
 		.match = ban->pattern.match,
@@ -83,16 +87,28 @@ compare_until(const void *left, const void *right)
 	return (a->until_ns > b->until_ns) - (a->until_ns < b->until_ns);
 }
 
-struct active_bans
-active_bans_collect(struct rl *rl, int rule, const struct key_view *key)
+static struct active_bans
+collect(struct rl *rl, bool is_timed, int rule, const struct key_view *key)
 {
 	struct active_bans found = {.now_ns = rl_now(rl)};
-	struct search search = {&found, rule, key};
+	struct search search = {&found, rule, key, !is_timed};
 
-	rl_bans_walk(rl, found.now_ns, add_ban, &search);
+	(is_timed ? rl_overrides_walk : rl_bans_walk)(rl, found.now_ns, add_ban, &search);
 	if (found.count > 0)
 		qsort(found.items, found.count, sizeof(*found.items), compare_until);
 	return found;
+}
+
+struct active_bans
+active_bans_collect(struct rl *rl, int rule, const struct key_view *key)
+{
+	return collect(rl, false, rule, key);
+}
+
+struct active_bans
+active_overrides_collect(struct rl *rl, int rule, const struct key_view *key)
+{
+	return collect(rl, true, rule, key);
 }
 
 void
@@ -172,15 +188,21 @@ reason_print(FILE *out, const char *reason)
 	putc('"', out);
 }
 
+uint64_t
+active_ban_age_ns(const struct active_ban *ban, uint64_t now_ns)
+{
+	return now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
+}
+
 void
 active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
 {
-	uint64_t age_ns = now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
-
 	if (!ban->has_note)
 		return;
-	fprintf(out, "set %s ago by %s, %" PRIu64 " %s", duration_format(age_ns).text,
-	        user_format(ban->author).text, ban->hits, ban->hits == 1 ? "hit" : "hits");
+	fprintf(out, "set %s ago by %s", duration_format(active_ban_age_ns(ban, now_ns)).text,
+	        user_format(ban->author).text);
+	if (ban->capacity == 0)
+		fprintf(out, ", %" PRIu64 " %s", ban->hits, ban->hits == 1 ? "hit" : "hits");
 	if (ban->reason) {
 		fputs(", for ", out);
 		reason_print(out, ban->reason);
@@ -188,7 +210,6 @@ active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
 	putc('\n', out);
 }
 
-#define STANDS_INDENT "             "
 #define STANDS_COLUMNS 80
 #define UNTIL_COLUMNS 43 /* "59m 59s left, until 2026-11-22 10:00:00 UTC" */
 
@@ -224,15 +245,15 @@ active_bans_print(FILE *out, struct rl *rl, const struct active_bans *active_ban
 	}
 }
 
-/* null where nobody knows. */
-static void
-put_note(json_t *object, const struct active_ban *ban)
+void
+active_ban_put_note(json_t *object, const struct active_ban *ban)
 {
 	bool is_known = ban->has_note;
 
 	json_put(object, "since_ns", is_known ? json_count(ban->since_ns) : json_null());
 	json_put(object, "author", is_known ? json_count(ban->author) : json_null());
-	json_put(object, "hits", is_known ? json_count(ban->hits) : json_null());
+	if (ban->capacity == 0)
+		json_put(object, "hits", is_known ? json_count(ban->hits) : json_null());
 	json_put(object, "reason", ban->reason ? json_text(ban->reason) : json_null());
 }
 
@@ -247,6 +268,6 @@ active_ban_json(struct rl *rl, const struct active_ban *active_ban)
 	json_put_key(object, &active_ban->key);
 	json_put(object, "until_ns", json_duration(active_ban->until_ns));
 	json_put(object, "automatic", json_boolean(active_ban->is_automatic));
-	put_note(object, active_ban);
+	active_ban_put_note(object, active_ban);
 	return object;
 }

@@ -2,7 +2,10 @@
 #ifndef RLCTL_ACTIVE_BANS_H
 #define RLCTL_ACTIVE_BANS_H
 
-/* Bans and exemptions that stand: collected, in words, and in JSON. */
+/*
+ * Bans and exemptions that stand: collected, in words, and in JSON. Overrides for a time are
+ * collected likewise; timed.h has the rest of them.
+ */
 
 #include <rl_admin.h>
 #include <stdbool.h>
@@ -11,7 +14,9 @@
 #include "base/output.h"
 
 struct active_ban {
-	int rule; /* or RL_ANY_RULE */
+	int rule;          /* or RL_ANY_RULE; of an override: it is not known whose it is */
+	unsigned limit;    /* of an override: which of the rule's, */
+	uint32_t capacity; /* and what it is for the key */
 	bool is_exemption;
 	bool is_automatic;  /* a rule's own, for denials */
 	bool is_configured; /* an override of the configuration */
@@ -35,6 +40,7 @@ struct active_bans {
  * end first come first.
  */
 struct active_bans active_bans_collect(struct rl *rl, int rule, const struct key_view *key);
+struct active_bans active_overrides_collect(struct rl *rl, int rule, const struct key_view *key);
 void active_bans_free(struct active_bans *active_bans);
 
 const char *effect_name(bool is_exemption); /* "ban" or "exemption" */
@@ -44,15 +50,23 @@ const char *match_name(enum rl_match match);
 void active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban,
                       uint64_t now_ns);
 
-/* "set 3m ago by root, 12 hits, for \"scraping\"", and a newline, if that is known. */
+/* "set 3m ago by root, 12 hits, for \"scraping\"", and a newline, if that is known; of an override
+ * without hits, which nobody counts. */
 void active_ban_print_note(FILE *out, const struct active_ban *active_ban, uint64_t now_ns);
 
 /* Each of them, with its note, as lines that begin with "stands". */
+#define STANDS_INDENT "             "
 void active_bans_print(FILE *out, struct rl *rl, const struct active_bans *active_bans);
 
 /* A reason in quotes: any byte of it that is not printable is escaped. */
 void reason_print(FILE *out, const char *reason);
 void pattern_print(FILE *out, enum rl_match match, const struct key_view *key);
 json_t *active_ban_json(struct rl *rl, const struct active_ban *active_ban);
+
+/* When it was set, by whom and why; null where nobody knows. */
+void active_ban_put_note(json_t *object, const struct active_ban *active_ban);
+
+/* How long ago it was set. */
+uint64_t active_ban_age_ns(const struct active_ban *active_ban, uint64_t now_ns);
 
 #endif

@@ -15,7 +15,6 @@
 #include "base/rule.h"
 #include "base/user.h"
 #include "base/watch.h"
-#include "base/width.h"
 #include "key/active_bans.h"
 #include "key/configured.h"
 #include "key/in_force.h"
@@ -67,10 +66,9 @@ until_format(const struct active_ban *ban)
 static void
 print_note(const struct active_ban *ban, uint64_t now_ns)
 {
-	uint64_t age_ns = now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
-
 	if (ban->has_note)
-		printf("  %7s  %7" PRIu64 "  %-8s", duration_format(age_ns).text, ban->hits,
+		printf("  %7s  %7" PRIu64 "  %-8s",
+		       duration_format(active_ban_age_ns(ban, now_ns)).text, ban->hits,
 		       user_format(ban->author).text);
 	else
 		printf("  %7s  %7s  %-8s", "-", "-", ban->is_configured ? "config" : "-");
@@ -109,104 +107,56 @@ print_head(bool is_wide)
 }
 
 static void
-write_text(struct rl *rl, const void *list, bool is_wide, bool has_head)
+write_tsv(struct rl *rl, const struct active_ban *ban)
 {
-	const struct active_bans *found = list;
-	size_t columns = is_wide ? 0 : terminal_columns();
-
-	if (found->count > 0 && has_head)
-		print_head(is_wide);
-	for (size_t i = 0; i < found->count; i++)
-		print_ban(rl, &found->items[i], found->now_ns, is_wide, columns);
-	if (has_head)
-		printf("%zu in force\n", found->count);
-}
-
-/*
- * What 'rlctl unban' takes, so none of the configuration, and none of which not all bytes are kept.
- */
-static void
-write_names(const void *list, bool is_null)
-{
-	const struct active_bans *found = list;
-
-	for (size_t i = 0; i < found->count; i++) {
-		const struct active_ban *ban = &found->items[i];
-		char text[RL_KEY_MAX + 1];
-		size_t len = ban->key.len;
-
-		if (ban->is_configured || !ban->key.bytes || ban->key.kept < len)
-			continue;
-		memcpy(text, ban->key.bytes, len);
-		if (ban->match == RL_MATCH_PREFIX)
-			text[len++] = '*';
-		in_force_name(text, len, is_null);
-	}
-}
-
-static void
-write_tsv(struct rl *rl, const void *list, bool has_head)
-{
-	const struct active_bans *found = list;
-
-	if (has_head)
-		puts("effect\trule\tmatch\tpattern\tuntil_ns\tsince_"
-		     "ns\tauthor\thits\treason\tsource");
-	for (size_t i = 0; i < found->count; i++) {
-		const struct active_ban *ban = &found->items[i];
-
-		printf("%s\t%s\t%s\t", effect_name(ban->is_exemption),
-		       rule_label(rl, ban->rule).text, match_name(ban->match));
-		pattern_print(stdout, ban->match, &ban->key);
-		if (ban->until_ns == RL_NEVER_NS)
-			fputs("\tnever", stdout);
-		else
-			printf("\t%" PRIu64, ban->until_ns);
-		if (ban->has_note)
-			printf("\t%" PRIu64 "\t%" PRIu32 "\t%" PRIu64 "\t", ban->since_ns,
-			       ban->author, ban->hits);
-		else
-			fputs("\t\t\t\t", stdout);
-		if (ban->reason)
-			output_bytes(stdout, ban->reason, strlen(ban->reason));
-		printf("\t%s\n", source_of(ban));
-	}
+	printf("%s\t%s\t%s\t", effect_name(ban->is_exemption), rule_label(rl, ban->rule).text,
+	       match_name(ban->match));
+	pattern_print(stdout, ban->match, &ban->key);
+	if (ban->until_ns == RL_NEVER_NS)
+		fputs("\tnever", stdout);
+	else
+		printf("\t%" PRIu64, ban->until_ns);
+	if (ban->has_note)
+		printf("\t%" PRIu64 "\t%" PRIu32 "\t%" PRIu64 "\t", ban->since_ns, ban->author,
+		       ban->hits);
+	else
+		fputs("\t\t\t\t", stdout);
+	if (ban->reason)
+		output_bytes(stdout, ban->reason, strlen(ban->reason));
+	printf("\t%s\n", source_of(ban));
 }
 
 static json_t *
-list_json(struct rl *rl, const void *list)
+ban_json(struct rl *rl, const struct active_ban *ban)
 {
-	const struct active_bans *found = list;
-	json_t *root = need(json_object()), *array = need(json_array());
+	json_t *object = active_ban_json(rl, ban);
 
-	json_put(root, "bans", array);
-	for (size_t i = 0; i < found->count; i++) {
-		json_t *object = active_ban_json(rl, &found->items[i]);
-
-		json_put(object, "source", json_text(source_of(&found->items[i])));
-		json_push(array, object);
-	}
-	return root;
+	json_put(object, "source", json_text(source_of(ban)));
+	return object;
 }
 
-static void
-collect(const struct context *context, struct rl *rl, int rule, void *list)
+static struct active_bans
+collect(const struct context *context, struct rl *rl, int rule)
 {
-	struct active_bans *found = list;
+	struct active_bans found = active_bans_collect(rl, rule, NULL);
 
-	*found = active_bans_collect(rl, rule, NULL);
-	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), found);
+	active_bans_add_configured(rl, rule, config_path(option_value(context, "config")), &found);
+	return found;
 }
 
 static int
 show(const struct context *context)
 {
-	struct active_bans found = {0};
-	const struct in_force of = {&found, collect, write_text, write_names, write_tsv, list_json};
-	int status = in_force_show(context, &of);
+	static const struct in_force of = {
+		"bans",
+		"effect\trule\tmatch\tpattern\tuntil_ns\tsince_ns\tauthor\thits\treason\tsource",
+		collect,
+		print_head,
+		print_ban,
+		write_tsv,
+		ban_json};
 
-	active_bans_free(&found);
-	return status;
+	return in_force_show(context, &of);
 }
 
 int

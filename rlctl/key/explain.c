@@ -98,7 +98,7 @@ explain(struct rl *rl, int rule, const struct key_view *key, struct explanation 
 	see_shares(rl, out);
 	out->active_bans = active_bans_collect(rl, rule, key);
 	overrides_find(rl, rule, key, &out->overrides);
-	out->timed = timed_collect(rl, rule, key);
+	out->timed = active_overrides_collect(rl, rule, key);
 	out->holders = holders_collect(rl, rule, key);
 	return 0;
 }
@@ -111,7 +111,7 @@ explanation_free(struct explanation *explanation)
 		free((void *)explanation->counted[i].entry.charge_entry);
 	}
 	active_bans_free(&explanation->active_bans);
-	timed_free(&explanation->timed);
+	active_bans_free(&explanation->timed);
 	holders_free(&explanation->holders);
 }
 

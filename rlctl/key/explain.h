@@ -34,7 +34,7 @@ struct explanation {
 	struct counted counted[RL_LIMITS_MAX];
 	struct active_bans active_bans;
 	struct overrides overrides;
-	struct timed_list timed;
+	struct active_bans timed;
 	struct holders holders;
 };
 

@@ -3,88 +3,9 @@
 #include "key/timed.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "base/rule.h"
-#include "base/user.h"
-#include "key/active_bans.h"
 #include "text/duration.h"
-
-struct search {
-	struct timed_list *found;
-	int rule;
-	const struct key_view *key;
-};
-
-static bool
-is_wanted(const struct search *search, const struct rl_ban_info *info)
-{
-	const struct key_view *key = search->key;
-
-	if (search->rule != RL_ANY_RULE && info->rule != search->rule)
-		return false;
-	return !key || (info->pattern.key && info->pattern.key_len == key->len &&
-	                memcmp(info->pattern.key, key->bytes, key->len) == 0);
-}
-
-static int
-add(const struct rl_ban_info *info, void *arg)
-{
-	struct search *search = arg;
-	struct timed_list *found = search->found;
-	struct timed *timed;
-	size_t kept = info->pattern.key_len;
-
-	if (!is_wanted(search, info))
-		return 0;
-	found->items = array_grow(found->items, found->count, &found->room, sizeof(*found->items));
-	timed = &found->items[found->count++];
-	*timed = (struct timed){
-		.rule = info->rule,
-		.limit = info->limit,
-		.capacity = info->capacity,
-		.until_ns = info->until_ns,
-		.has_note = info->has_note,
-		.author = info->author,
-		.since_ns = info->since_ns,
-	};
-	if (info->pattern.key)
-		timed->key =
-			(struct key_view){memcpy(need(malloc(kept + 1)), info->pattern.key, kept),
-		                          kept, info->key_len, 0};
-	memcpy(timed->reason, info->reason, info->reason_len);
-	return 0;
-}
-
-static int
-compare_until(const void *left, const void *right)
-{
-	const struct timed *a = left, *b = right;
-
-	return (a->until_ns > b->until_ns) - (a->until_ns < b->until_ns);
-}
-
-struct timed_list
-timed_collect(struct rl *rl, int rule, const struct key_view *key)
-{
-	struct timed_list found = {.now_ns = rl_now(rl)};
-	struct search search = {&found, rule, key};
-
-	rl_overrides_walk(rl, found.now_ns, add, &search);
-	if (found.count > 0)
-		qsort(found.items, found.count, sizeof(*found.items), compare_until);
-	return found;
-}
-
-void
-timed_free(struct timed_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		free((void *)list->items[i].key.bytes);
-	free(list->items);
-}
 
 static const struct rl_limit *
 limit_at(const struct rl_rule_info *rule, unsigned limit)
@@ -151,50 +72,37 @@ timed_print_until(FILE *out, uint64_t until_ns, uint64_t now_ns)
 	        time_format(until_ns, false).text);
 }
 
-#define STANDS_INDENT "             "
-
 static void
-print_one(FILE *out, struct rl *rl, const struct timed *timed, uint64_t now_ns)
+print_one(FILE *out, struct rl *rl, const struct active_ban *timed, uint64_t now_ns)
 {
-	uint64_t age_ns = now_ns > timed->since_ns ? now_ns - timed->since_ns : 0;
-
 	fprintf(out, "stands       %s for a time in place of %s, rule %s,\n" STANDS_INDENT,
 	        timed_rate(rl, timed->rule, timed->limit, timed->capacity).text,
 	        timed_rate_before(rl, timed->rule, timed->limit).text,
 	        limit_label(rl, timed->rule, timed->limit).text);
 	timed_print_until(out, timed->until_ns, now_ns);
 	putc('\n', out);
-	if (!timed->has_note)
-		return;
-	fprintf(out, STANDS_INDENT "set %s ago by %s", duration_format(age_ns).text,
-	        user_format(timed->author).text);
-	if (timed->reason[0])
-		fputs(", for ", out);
-	if (timed->reason[0])
-		reason_print(out, timed->reason);
-	putc('\n', out);
+	if (timed->has_note)
+		fputs(STANDS_INDENT, out);
+	active_ban_print_note(out, timed, now_ns);
 }
 
 void
-timed_print(FILE *out, struct rl *rl, const struct timed_list *list)
+timed_print(FILE *out, struct rl *rl, const struct active_bans *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		print_one(out, rl, &list->items[i], list->now_ns);
 }
 
 json_t *
-timed_json(struct rl *rl, const struct timed *timed)
+timed_json(struct rl *rl, const struct active_ban *timed)
 {
 	json_t *object = need(json_object());
-	bool is_known = timed->has_note;
 
 	json_put(object, "rule", json_rule_name(rl, timed->rule));
 	json_put(object, "limit_number", json_count(timed->limit + UINT64_C(1)));
 	json_put_key(object, &timed->key);
 	json_put(object, "capacity", json_count(timed->capacity));
 	json_put(object, "until_ns", json_count(timed->until_ns));
-	json_put(object, "since_ns", is_known ? json_count(timed->since_ns) : json_null());
-	json_put(object, "author", is_known ? json_count(timed->author) : json_null());
-	json_put(object, "reason", timed->reason[0] ? json_text(timed->reason) : json_null());
+	active_ban_put_note(object, timed);
 	return object;
 }

@@ -170,7 +170,7 @@ set(const struct context *context, struct rl *rl, const struct wanted *o)
 	                           .capacity = (uint32_t)o->capacity,
 	                           .until_ns = o->until_ns,
 	                           .author = geteuid()};
-	struct timed_list now;
+	struct active_bans now;
 	int error;
 
 	if (o->reason)
@@ -180,7 +180,7 @@ set(const struct context *context, struct rl *rl, const struct wanted *o)
 		complain_of(rl, o, error);
 		return EXIT_TROUBLE;
 	}
-	now = timed_collect(rl, o->rule.handle, &key);
+	now = active_overrides_collect(rl, o->rule.handle, &key);
 	for (size_t i = 0; i < now.count; i++) {
 		if (now.items[i].limit != o->limit)
 			continue;
@@ -195,7 +195,7 @@ set(const struct context *context, struct rl *rl, const struct wanted *o)
 		timed_print_until(stdout, now.items[i].until_ns, now.now_ns);
 		putchar('\n');
 	}
-	timed_free(&now);
+	active_bans_free(&now);
 	return EXIT_YES;
 }
 
