@@ -41,9 +41,10 @@ test('five lines, twice', () => {
 
 test('rate-limiter-flexible', () => {
   const file = program('flexible.js', segmentName())
-  const said = Array.from({ length: 6 }, () => run(file))
-  assert.deepEqual(said.slice(0, 5), ['yes 4\n', 'yes 3\n', 'yes 2\n', 'yes 1\n', 'yes 0\n'])
-  assert.equal(said[5], 'no 600000\n')
+  const again = path.join(folder, 'again.js')
+  fs.writeFileSync(again, "for (let i = 0; i < 6; i++) { require('./flexible.js'); delete require.cache[require.resolve('./flexible.js')] }")
+  assert.equal(run(file), 'yes 4\n')
+  assert.deepEqual(run(again).split('\n'), ['yes 3', 'yes 2', 'yes 1', 'yes 0', 'no 600000', 'no 600000', ''])
 })
 
 // The program's server tells its port.
