@@ -133,7 +133,7 @@ table_mutants() {
 }
 
 ring_check() {
-	holds 'granularity 2'          ring -DT=5 -DREFUNDS
+	holds 'granularity 2'          ring -DT=4 -DREFUNDS
 	holds 'granularity 3'          ring -DN=3 -DT=5 -DREFUNDS
 	holds 'estimate'               ring -DREFUNDS -DESTIMATE
 	holds 'three workers'          ring -DWORKERS=3 -DT=3
