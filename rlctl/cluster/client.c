@@ -10,21 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "base/output.h"
 #include "config/config_verb.h"
 
 #define PATIENCE_NS (5 * RL_SECOND)
-
-static uint64_t
-monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * RL_SECOND + (uint64_t)t.tv_nsec;
-}
 
 static void
 report(void *arg, bool is_trouble, const char *text)
@@ -40,7 +31,7 @@ run(struct client *c)
 {
 	struct pollfd p = {.fd = store_fd(c->store), .events = POLLIN};
 
-	store_run(c->store, monotonic_ns());
+	store_run(c->store, now_by(CLOCK_MONOTONIC));
 	poll(&p, 1, 5);
 }
 
@@ -88,7 +79,7 @@ connect_store(struct client *c, char *why, size_t size)
 	    (cluster->password_file &&
 	     !secret_read_line(c->password, sizeof c->password, cluster->password_file, why, size)))
 		return false;
-	c->store = store_open(&o, monotonic_ns(), why, size);
+	c->store = store_open(&o, now_by(CLOCK_MONOTONIC), why, size);
 	return c->store != NULL;
 }
 
@@ -109,11 +100,11 @@ is_there(const struct client *c, uint64_t waited_ns)
 static bool
 wait_until_there(struct client *c, char *why, size_t size)
 {
-	uint64_t begin_ns = monotonic_ns(), waited_ns = 0;
+	uint64_t begin_ns = now_by(CLOCK_MONOTONIC), waited_ns = 0;
 
 	while (!is_there(c, waited_ns) && waited_ns < PATIENCE_NS) {
 		run(c);
-		waited_ns = monotonic_ns() - begin_ns;
+		waited_ns = now_by(CLOCK_MONOTONIC) - begin_ns;
 	}
 	if (is_there(c, waited_ns))
 		return true;
@@ -220,7 +211,7 @@ client_open_any(struct client *c, const struct context *context, int *status)
 void
 client_close(struct client *c)
 {
-	store_close(c->store, monotonic_ns());
+	store_close(c->store, now_by(CLOCK_MONOTONIC));
 	for (size_t i = 0; c->nodes && c->nodes[i]; i++)
 		free(c->nodes[i]);
 	free(c->nodes);
@@ -263,14 +254,14 @@ take_answer(void *arg, uint64_t label, const struct store_value *v, uint64_t now
 static bool
 ask(struct client *c, struct store_question q, client_take *take, void *arg)
 {
-	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
+	uint64_t end_ns = now_by(CLOCK_MONOTONIC) + PATIENCE_NS;
 	struct waiting w = {.take = take, .arg = arg};
 	int error = -EAGAIN;
 
 	q.answer = take_answer;
 	q.arg = &w;
-	while (error == -EAGAIN && monotonic_ns() < end_ns) {
-		error = store_ask(c->store, &q, monotonic_ns());
+	while (error == -EAGAIN && now_by(CLOCK_MONOTONIC) < end_ns) {
+		error = store_ask(c->store, &q, now_by(CLOCK_MONOTONIC));
 		run(c);
 	}
 	while (error == 0 && !w.is_done)
@@ -373,8 +364,5 @@ client_tags(struct client *c, const char *rule, const char *key, unsigned limit,
 uint64_t
 client_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
+	return now_by(CLOCK_REALTIME);
 }

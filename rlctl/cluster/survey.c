@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "cluster/said.h"
 
 #define SKEW_MS 1000    /* told from here on; leases have a tenth more than 30 s */
@@ -122,14 +122,12 @@ judge_version(struct looking *l, const char *address, const struct facts *f)
 static void
 note_skew(struct looking *l, const struct facts *f)
 {
-	struct timespec now;
 	int64_t skew_ms;
 
 	if (f->time_us[0] == '\0')
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
 	skew_ms = strtoll(f->time_us, NULL, 10) / 1000 -
-	          ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000);
+	          (int64_t)(now_by(CLOCK_REALTIME) / RL_MILLISECOND);
 	if (!l->has_skew || skew_ms < l->skew_min_ms)
 		l->skew_min_ms = skew_ms;
 	if (!l->has_skew || skew_ms > l->skew_max_ms)

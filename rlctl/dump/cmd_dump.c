@@ -63,43 +63,42 @@ write_entry(const struct rl_entry *entry, void *arg)
 	return 0;
 }
 
-static void
-write_bans(struct dump *dump)
+/* NULL: whose it is is not known. */
+static json_t *
+override_line(struct rl *rl, const struct active_ban *timed)
 {
-	struct active_bans found = active_bans_collect(dump->rl, RL_ANY_RULE, NULL);
+	json_t *line = timed->rule == RL_ANY_RULE ? NULL : timed_json(rl, timed);
 
-	for (size_t i = 0; i < found.count; i++) {
-		struct active_ban ban = found.items[i];
-		struct mask mask;
-
-		if (dump->is_masked)
-			ban.key = mask_key(&ban.key, &mask);
-		output_json_line(dump->out.file, active_ban_json(dump->rl, &ban));
-	}
-	dump->totals.bans = found.count;
-	active_bans_free(&found);
+	if (line)
+		json_put(line, "effect", json_text("override"));
+	return line;
 }
 
 static void
-write_overrides(struct dump *dump)
+write_standing(struct dump *dump, struct active_bans found,
+               json_t *(*line_of)(struct rl *rl, const struct active_ban *one))
 {
-	struct active_bans found = active_overrides_collect(dump->rl, RL_ANY_RULE, NULL);
-
 	for (size_t i = 0; i < found.count; i++) {
-		struct active_ban timed = found.items[i];
+		struct active_ban one = found.items[i];
 		struct mask mask;
 		json_t *line;
 
-		if (timed.rule == RL_ANY_RULE)
-			continue;
 		if (dump->is_masked)
-			timed.key = mask_key(&timed.key, &mask);
-		line = timed_json(dump->rl, &timed);
-		json_put(line, "effect", json_text("override"));
+			one.key = mask_key(&one.key, &mask);
+		line = line_of(dump->rl, &one);
+		if (!line)
+			continue;
 		output_json_line(dump->out.file, line);
 		dump->totals.bans++;
 	}
 	active_bans_free(&found);
+}
+
+static void
+write_bans(struct dump *dump)
+{
+	write_standing(dump, active_bans_collect(dump->rl, RL_ANY_RULE, NULL), active_ban_json);
+	write_standing(dump, active_overrides_collect(dump->rl, RL_ANY_RULE, NULL), override_line);
 }
 
 static void
@@ -136,7 +135,6 @@ write_all(struct dump *dump)
 	if (interrupt_came())
 		return false;
 	write_bans(dump);
-	write_overrides(dump);
 	rl_overflow_walk(dump->rl, rl_now(dump->rl), add_overflow, dump);
 	output_json_line(dump->out.file, dump_end(&dump->totals));
 	return true;

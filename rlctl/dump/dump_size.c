@@ -4,19 +4,10 @@
 
 #include <rl_fields.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "base/option_view.h"
 #include "base/output.h"
-
-static uint64_t
-boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
-}
 
 /* Each option that says how large a segment is made; whose it is is the host's to say. */
 static bool
@@ -50,7 +41,7 @@ dump_size_put(json_t *header, struct rl *rl, const struct rl_info *info)
 	uint64_t now_ns = rl_now(rl);
 
 	json_put(header, "dumped_ns", json_count(now_ns));
-	json_put(header, "boot_ns", json_count(boot_ns()));
+	json_put(header, "boot_ns", json_count(now_by(CLOCK_BOOTTIME)));
 	json_put(header, "layout", json_count(info->layout));
 	json_put(header, "size", size_of(info));
 }
@@ -119,7 +110,7 @@ dump_size_read(const json_t *header, struct dump_size *size)
 int64_t
 dump_size_shift_ns(const struct dump_size *size, struct rl *rl)
 {
-	uint64_t before_ns = boot_ns(), now_ns = rl_now(rl);
+	uint64_t before_ns = now_by(CLOCK_BOOTTIME), now_ns = rl_now(rl);
 	int64_t shift_ns =
 		(int64_t)(now_ns - before_ns) - (int64_t)(size->dumped_ns - size->boot_ns);
 	int64_t least = (int64_t)CLOCKS_AGREE_NS;

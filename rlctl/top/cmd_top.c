@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/command.h"
 #include "base/interrupt.h"
+#include "base/now.h"
 #include "base/output.h"
 #include "base/rule.h"
 #include "base/sparkline.h"
@@ -27,15 +27,6 @@ const struct command_option top_options[] = {
 	{0},
 };
 
-static uint64_t
-monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static void
 show(struct top_ui *ui, bool has_utf8)
 {
@@ -51,7 +42,7 @@ sample(struct top_ui *ui, uint64_t *next_ns)
 {
 	top_model_sample(ui->model);
 	top_ui_follow(ui);
-	*next_ns = monotonic_ns() + ui->interval_ns;
+	*next_ns = now_by(CLOCK_MONOTONIC) + ui->interval_ns;
 }
 
 /* After a pause, or in the foreground again, what is shown stays until there is a whole sample: one
@@ -59,7 +50,7 @@ sample(struct top_ui *ui, uint64_t *next_ns)
 static void
 sample_if_due(struct top_ui *ui, uint64_t *next_ns)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = now_by(CLOCK_MONOTONIC);
 
 	if (now_ns < *next_ns)
 		return;
@@ -96,7 +87,7 @@ run_screen(struct top_ui *ui, bool has_utf8)
 
 		keep_up(ui, &next_ns);
 		show(ui, has_utf8);
-		now_ns = monotonic_ns();
+		now_ns = now_by(CLOCK_MONOTONIC);
 		key = screen_read(next_ns > now_ns && !ui->is_paused ? next_ns - now_ns
 		                                                     : ui->interval_ns);
 		if (key == SCREEN_GONE)

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/now.h"
 #include "base/output.h"
 
 #define LOOK_SHARE 5 /* one part of the time for looks at the keys, of so many */
@@ -115,19 +115,10 @@ count_ban(const struct rl_ban_info *ban, void *arg)
 	return 0;
 }
 
-static uint64_t
-monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * RL_SECOND + (uint64_t)now.tv_nsec;
-}
-
 void
 top_model_look(struct top_model *model)
 {
-	uint64_t start_ns = monotonic_ns(), end_ns;
+	uint64_t start_ns = now_by(CLOCK_MONOTONIC), end_ns;
 
 	ranking_free(&model->keys);
 	model->keys.total = 0;
@@ -138,7 +129,7 @@ top_model_look(struct top_model *model)
 	rl_bans_walk(model->rl, rl_now(model->rl), count_ban, &model->bans);
 	overflow_view_free(&model->reserve);
 	model->reserve = overflow_view_read(model->rl, model->keys.rule, rl_now(model->rl));
-	end_ns = monotonic_ns();
+	end_ns = now_by(CLOCK_MONOTONIC);
 	model->next_look_ns = end_ns + (end_ns - start_ns) * (LOOK_SHARE - 1);
 }
 
@@ -146,6 +137,6 @@ void
 top_model_sample(struct top_model *model)
 {
 	take_rates(model);
-	if (monotonic_ns() >= model->next_look_ns)
+	if (now_by(CLOCK_MONOTONIC) >= model->next_look_ns)
 		top_model_look(model);
 }
