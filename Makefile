@@ -395,7 +395,7 @@ NEED := $(sort $(NEED_BUILD) \
         $(call needs,debs,build-essential debhelper dpkg-dev apt-utils $(NEED_ADAPTERS)) \
         $(call needs,site,cmark-gfm mandoc python3) \
         $(call needs,coverage,lcov) \
-        $(call needs,torture seats,build-essential debhelper dpkg-dev lintian) \
+        $(call needs,torture seats,build-essential debhelper dpkg-dev lintian npm) \
         $(call needs,arm64,$(NEED_ARM64)))
 
 build/need: FORCE
@@ -548,6 +548,7 @@ seats: | build/need
 	tests/package/run.sh
 	tests/package/artefacts.sh bookworm trixie
 	tests/package/repository.sh bookworm trixie
+	$(PYTHON) bindings/python/tests/pyright.py
 	tests/releases/run.sh bookworm trixie
 
 coverage: $(patsubst %,build/v/cov/tests/%,$(UNIT) $(RACE))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_ns SEGMENT: the nanoseconds of CPU time of one rl_check() with its own clock, of a hot key that is
- * admitted, in C: what bindings measure their calls beside. The median of nine rounds. The segment
- * has the rule "bench".
+ * check_ns SEGMENT: the nanoseconds of CPU time of one rl_check() with its own clock, of a hot key
+ * that is admitted, in C: what bindings measure their calls beside. The median of nine rounds. The
+ * segment has the rule "bench".
  */
 #include <rl.h>
 #include <stdio.h>
