@@ -14,9 +14,10 @@ check_usual(struct rl *rl, uint64_t kind, int rule, const void *key, size_t key_
             uint64_t now_ns, struct rl_result *result, const struct rl_policy_look *look,
             struct rl_usual *u)
 {
-	uint64_t hash;
+	uint64_t hash = 0;
 
-	hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
+	if (kind != RL_POLICY_MORE || rl_each_asks_hash(look))
+		hash = rl_hash_of_key(rl->segment.key_start, key, key_len);
 	if (__builtin_expect((look->steps & RL_POLICY_ASKS) != 0, 0) &&
 	    !rl_policy_has_none_for(rl, rule, look->version, key, key_len, hash))
 		return kind != 0 ? RL_AGAIN
@@ -53,7 +54,7 @@ check_other(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t c
 	const struct rl_policy_look look = rl_policy_looked(cached, sequence);
 	struct rl_usual u;
 
-	if (look.steps & RL_POLICY_MORE)
+	if (look.steps & (RL_POLICY_MORE | RL_POLICY_PREFIXES))
 		return check_usual(rl, RL_POLICY_MORE, rule, key, key_len, cost, now_ns, result,
 		                   &look, &u);
 	return rl_usual_take(RL_POLICY_BUCKET, rule, cost, &look, &u)
@@ -73,7 +74,7 @@ check(struct rl *rl, int rule, const void *key, size_t key_len, uint64_t cost, u
 	if (key_len - 1 >= RL_KEY_MAX || !key || !rl_usual_look(rl, rule, now_ns, &look))
 		return RL_AGAIN;
 	if (__builtin_expect(!rl_usual_take(0, rule, cost, &look, &u), 0))
-		return look.steps & (RL_POLICY_BUCKET | RL_POLICY_MORE)
+		return look.steps & (RL_POLICY_BUCKET | RL_POLICY_MORE | RL_POLICY_PREFIXES)
 		               ? check_other(rl, rule, key, key_len, cost, now_ns, result,
 		                             look.cached, look.sequence)
 		               : RL_AGAIN;
@@ -207,6 +208,10 @@ decide_all(struct rl *rl, const struct rl_item *items, size_t count, enum rl_how
 	uint64_t now_ns = rl_request_now(rl, count > 0 ? items->now_ns : 0);
 	struct rl_item looks[RL_ITEMS_MAX];
 
+	*decided = count;
+	if (how == RL_CHECK &&
+	    rl_each_admit(rl_here_known(rl), items, count, now_ns, results) == RL_ALLOWED)
+		return RL_ALLOWED;
 	if (how == RL_PEEK && count <= RL_ITEMS_MAX) {
 		for (size_t i = 0; i < count; i++) {
 			looks[i] = items[i];

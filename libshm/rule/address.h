@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "shared/hash.h"
 
 struct rl_address {
 	unsigned bits;  /* 32 or 128 */
@@ -27,6 +30,30 @@ bool rl_network_parse(const void *text, size_t len, struct rl_address *address, 
 /* 0 <= prefix <= address->bits. Returns how many bytes it has; the others are zero. */
 size_t rl_network_key(const struct rl_address *address, unsigned prefix,
                       unsigned char key[static RL_NETWORK_KEY_MAX]);
+
+/* The first `prefix` bits of the word that rl_sip_read() makes of the first eight bytes left. */
+static inline uint64_t
+rl_network_masked(uint64_t word, unsigned prefix)
+{
+	if (prefix == 0)
+		return 0;
+	return prefix < 64 ? word & __builtin_bswap64(UINT64_MAX << (64 - prefix)) : word;
+}
+
+/* rl_hash_of_key() of rl_network_key(), by words that are nowhere in memory. */
+static inline __attribute__((always_inline)) uint64_t
+rl_network_hash(struct rl_sip start, const struct rl_address *a, unsigned prefix)
+{
+	uint64_t head = a->bits | (uint64_t)prefix << 8, lower,
+		 upper = rl_network_masked(rl_sip_read(a->bytes), prefix);
+
+	if (a->bits == 32)
+		return rl_hash_of_last(start, head | upper << 16 | UINT64_C(6) << 56);
+	lower = rl_network_masked(rl_sip_read(a->bytes + 8), prefix > 64 ? prefix - 64 : 0);
+	rl_sip_word(&start, head | upper << 16, 1);
+	rl_sip_word(&start, upper >> 48 | lower << 16, 1);
+	return rl_hash_of_last(start, lower >> 48 | UINT64_C(18) << 56);
+}
 
 /* As rl_network_parse() takes it, without "/BITS" for a single address. Returns its length. */
 size_t rl_network_text(const unsigned char key[static RL_NETWORK_KEY_MAX],

@@ -6,15 +6,22 @@
 #include "rule/ban.h"
 #include "rule/policy.h"
 
+/* Is the key an address? It is read once. */
+static bool
+is_address(const void *key, size_t key_len, struct rl_key_policy *k)
+{
+	if (!k->has_address)
+		k->has_address = rl_address_parse(key, key_len, &k->address);
+	return k->has_address;
+}
+
 /* Does a limit with prefixes count the key? An empty one is no address. 1, 0 or RL_EADDRESS. */
 static int
 counts(const struct rl_compiled *limit, const void *key, size_t key_len, struct rl_key_policy *k)
 {
 	if (key_len == 0)
 		return 1;
-	if (!k->has_address)
-		k->has_address = rl_address_parse(key, key_len, &k->address);
-	if (!k->has_address)
+	if (!is_address(key, key_len, k))
 		return RL_EADDRESS;
 	return rl_compiled_prefix(limit, &k->address) > 0;
 }
@@ -62,9 +69,8 @@ load_override(const struct rl_segment *s, const void *key, size_t key_len, struc
 	struct rl_override_found found;
 	struct rl_normal_pattern normal;
 
-	if (!k->has_address && rl_lengths_have_networks(&it.left))
-		k->has_address = rl_address_parse(key, key_len, &k->address);
-	it.address = k->has_address ? &k->address : NULL;
+	if (rl_lengths_have_networks(&it.left) && is_address(key, key_len, k))
+		it.address = &k->address;
 	while (budget->left > 0 && rl_pattern_next(&it, &normal)) {
 		struct rl_hash hash = rl_normal_pattern_hash_in(s, k->rule.rule, &normal);
 		if (rl_override_find(s, k->rule.bank, hash, budget, &found)) {
@@ -103,15 +109,16 @@ narrow(const struct rl_segment *s, const void *key, size_t key_len, struct rl_bu
        struct rl_key_policy *k)
 {
 	struct rl_policy *p = &k->rule;
+	const struct rl_address *address = NULL;
 	struct rl_lengths left;
 
 	if (!p->is_cached || !(p->has_bans || p->has_overrides) ||
 	    !rl_budget_take(budget, rl_filter_steps(&p->ask)))
 		return;
-	if (!k->has_address && rl_lengths_have_networks(&p->ask.lengths))
-		k->has_address = rl_address_parse(key, key_len, &k->address);
+	if (rl_lengths_have_networks(&p->ask.lengths) && is_address(key, key_len, k))
+		address = &k->address;
 	if (!rl_filter_narrow(s, &p->ask, key, key_len, rl_filter_hash(s, &p->ask, key, key_len),
-	                      k->has_address ? &k->address : NULL, &left) ||
+	                      address, &left) ||
 	    rl_change_version(s) != p->version)
 		return;
 	p->bans = rl_lengths_common(p->bans, left);

@@ -183,21 +183,35 @@ rl_hash_with(struct rl_hash_key key, uint64_t prefix, const void *data, size_t l
 	return rl_hash_rest(rl_hash_prefix(key, prefix), data, len);
 }
 
+/* The end of a result of 64 bits, whose words are in the state: those that are its hash. */
+static inline __attribute__((always_inline)) struct rl_sip
+rl_sip_end64(struct rl_sip s)
+{
+	s.v2 ^= 0xff;
+	rl_sip_rounds(&s, 3);
+	return s;
+}
+
 /* The state whose words, one over the other, are the hash of a key. From rl_sip_start64(). */
 static inline __attribute__((always_inline)) struct rl_sip
 rl_sip_of_key(struct rl_sip start, const void *key, size_t len)
 {
-	struct rl_sip s = rl_sip_message(start, key, len, 0, 1);
-
-	s.v2 ^= 0xff;
-	rl_sip_rounds(&s, 3);
-	return s;
+	return rl_sip_end64(rl_sip_message(start, key, len, 0, 1));
 }
 
 static inline uint64_t
 rl_sip_fold(const struct rl_sip *s)
 {
 	return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* The hash of a key whose words but the last went into `s`; that has the whole length above it. */
+static inline __attribute__((always_inline)) uint64_t
+rl_hash_of_last(struct rl_sip s, uint64_t last)
+{
+	rl_sip_word(&s, last, 1);
+	s = rl_sip_end64(s);
+	return rl_sip_fold(&s);
 }
 
 /* SipHash-1-3-64 of a key. Part of every decision. */

@@ -2,7 +2,6 @@
 /*
  * The filters never hide a ban or an override, and seldom name one that is not there: see filter.h.
  */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -427,58 +426,6 @@ test_overrides_leave_nothing(void **state)
 	rl_close(rl);
 }
 
-/* Addresses in dotted decimal are read as inet_pton() reads them, whatever the bytes. */
-static void
-expect_as_inet_pton(const char *text, size_t len)
-{
-	struct rl_address a;
-	struct in_addr v4;
-	char copy[64];
-	bool is_v4;
-
-	if (memchr(text, ':', len))
-		return;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	is_v4 = strlen(copy) == len && inet_pton(AF_INET, copy, &v4) == 1;
-	assert_int_equal(rl_address_parse(text, len, &a), is_v4);
-	if (!is_v4)
-		return;
-	assert_int_equal(a.bits, 32);
-	assert_int_equal(a.known, 32);
-	assert_memory_equal(a.bytes, &v4, sizeof v4);
-}
-
-static void
-test_dotted_addresses(void **state)
-{
-	static const char bytes[] = "0123456789.0125.25.255.0.. -+/x:a\0";
-	static const char *const given[] = {
-		"",          "0.0.0.0",     "255.255.255.255", "256.1.1.1",  "1.2.3",
-		"1.2.3.",    ".1.2.3",      "1.2.3.4.",        "1.2.3.4.5",  "01.2.3.4",
-		"00.0.0.0",  "1.2.3.04",    "1..2.3",          "1.2.3.4 ",   " 1.2.3.4",
-		"1.2.3.400", "1.2.3.0000",  "0x1.2.3.4",       "1.2.3.-4",   "1.2.3.+4",
-		"0.0.0.00",  "1.2.3.99999", "127.1",           "2130706433", "1.2.3.4\n"};
-	char text[24];
-
-	(void)state;
-	seed = 7;
-	for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-		expect_as_inet_pton(given[i], strlen(given[i]));
-	for (uint64_t n = 0; n < test_scaled(2000000); n++) {
-		size_t len = test_below(&seed, sizeof text - 1);
-		if (n % 2)
-			len = (size_t)snprintf(
-				text, sizeof text, "%u.%u.%u.%u", (unsigned)test_below(&seed, 300),
-				(unsigned)test_below(&seed, 260), (unsigned)test_below(&seed, 20),
-				(unsigned)test_below(&seed, 257));
-		for (size_t i = 0; i < len; i++)
-			if (n % 2 == 0 || test_below(&seed, 40) == 0)
-				text[i] = bytes[test_below(&seed, sizeof bytes - 1)];
-		expect_as_inet_pton(text, len);
-	}
-}
-
 int
 main(void)
 {
@@ -490,7 +437,6 @@ main(void)
 		cmocka_unit_test(test_killed_before_the_bits),
 		cmocka_unit_test(test_overrides),
 		cmocka_unit_test(test_overrides_leave_nothing),
-		cmocka_unit_test(test_dotted_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

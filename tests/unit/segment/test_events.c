@@ -155,6 +155,28 @@ test_the_last_denial_is_known(void **state)
 	rl_close(rl);
 }
 
+/* Whose address it was is nobody's to know. */
+static void
+test_a_network_that_is_denied_is_told(void **state)
+{
+	const struct rl_limit limit = {
+		.capacity = 1, .window_ns = RL_WINDOW_MAX, .prefix_v4 = 24, .prefix_v6 = 48};
+	int rule;
+	struct rl *rl = begin(64, 1, &rule);
+
+	(void)state;
+	rule = rl_define(rl, &(struct rl_rule){.name = "networks", .limit = limit});
+	assert_int_equal(check(rl, rule, "192.0.2.1", T0), RL_ALLOWED);
+	assert_int_equal(check(rl, rule, "2001:db8::1", T0), RL_ALLOWED);
+	read_events(rl);
+	deny(rl, rule, "192.0.2.7", T0);
+	deny(rl, rule, "2001:db8:0:9::7", T0);
+	assert_int_equal(read_events(rl), 2);
+	assert_string_equal(heard.key[0], "192.0.2.0/24");
+	assert_string_equal(heard.key[1], "2001:db8::/48");
+	rl_close(rl);
+}
+
 /* Also of a denial that takes a look at several sub-buckets, and whose result nobody wanted. */
 static void
 test_when_it_may_ask_again_is_told(void **state)
@@ -924,6 +946,7 @@ main(void)
 		cmocka_unit_test(test_the_first_denial_in_a_minute_is_told),
 		cmocka_unit_test(test_the_last_denial_is_known),
 		cmocka_unit_test(test_when_it_may_ask_again_is_told),
+		cmocka_unit_test(test_a_network_that_is_denied_is_told),
 		cmocka_unit_test(test_which_limit_denies),
 		cmocka_unit_test(test_a_limit_takes_its_denials_along),
 		cmocka_unit_test(test_a_shadow_is_counted_by_its_limit),
