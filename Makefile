@@ -529,7 +529,7 @@ torture: mutants $(FLOOD) $(CRASH:%=build/v/whole/tests/%) $(CLUSTER:%=build/tes
 	RL_TAKE_CALLS=1000000 build/tests/cluster/test_take
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_policy
 	RL_POLICY_SEEDS=10000 build/tests/cluster/test_blind
-	RL_POLICY_SEEDS=1000 build/tests/cluster/test_admits
+	RL_POLICY_SEEDS=10000 build/tests/cluster/test_admits
 	RL_SHARE_RUNS=5000 build/tests/cluster/test_shares
 	RL_LLM_WINDOW=60 bindings/python/tests/run.sh bindings/python/tests/test_llm_proxy.py
 	build/tests/flood/exact --requests 100000000 --seed 1000000

@@ -9,7 +9,7 @@
 #include "script.h"
 #include "text/error_text.h"
 
-#define ANNOUNCE_LIFE (30 * RL_SECOND)
+#define ANNOUNCE_LIFE HOSTS_LIFE_NS
 #define ANNOUNCE_RETRY RL_SECOND
 #define BEAT RL_SECOND /* half of what an absence is told after */
 
@@ -166,16 +166,19 @@ beat(struct cluster *c, uint64_t now_ns)
 }
 
 static void
-be_allowed(struct cluster *c, uint64_t hosts)
+be_allowed(struct cluster *c, uint64_t hosts, uint64_t now_ns)
 {
+	uint64_t most;
+
 	if (c->is_foreign)
 		report(c, false, "cluster: the store is in use with this secret now");
 	c->is_foreign = false;
 	c->shares.is_allowed = true;
-	if (hosts == c->hosts || hosts == 0)
+	if (hosts == 0)
 		return;
 	c->hosts = c->shares.hosts = hosts;
-	rl_cluster_hosts(c->shares.rl, hosts < UINT32_MAX ? (uint32_t)hosts : UINT32_MAX);
+	most = hosts_most(&c->most, hosts, now_ns);
+	rl_cluster_hosts(c->shares.rl, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
 }
 
 static void
@@ -198,9 +201,9 @@ compare_clocks(struct cluster *c, int64_t store_ms)
 }
 
 static void
-take_hosts(struct cluster *c, const struct store_value *v)
+take_hosts(struct cluster *c, const struct store_value *v, uint64_t now_ns)
 {
-	be_allowed(c, (uint64_t)store_integer(store_item(v, 0), 0));
+	be_allowed(c, (uint64_t)store_integer(store_item(v, 0), 0), now_ns);
 	compare_clocks(c, store_integer(store_item(v, 1), 0));
 	hosts_take(&c->who, v, 2, report_of_host, c);
 }
@@ -219,7 +222,7 @@ take_announced(void *arg, uint64_t label, const struct store_value *v, uint64_t 
 	if (store_is_error(v, "RLSECRET"))
 		be_foreign(c, v->text + strcspn(v->text, " ") + (strchr(v->text, ' ') != NULL));
 	else if (v->type == STORE_ARRAY)
-		take_hosts(c, v);
+		take_hosts(c, v, now_ns);
 	else
 		report(c, true, "cluster: the store does not understand what it is asked");
 }
@@ -372,6 +375,7 @@ static bool
 start(struct cluster *c, struct rl *rl, const char *segment, uint64_t now_ns, char *why,
       size_t size)
 {
+	struct rl_cluster_info before = {0};
 	struct rl_info info;
 	int error;
 
@@ -388,6 +392,8 @@ start(struct cluster *c, struct rl *rl, const char *segment, uint64_t now_ns, ch
 		.report_arg = c->options.report_arg,
 		.lease_ns = c->options.lease_ns,
 	};
+	rl_cluster_info(rl, &before);
+	c->most = (struct hosts_most){before.hosts, now_ns};
 	c->auto_blind = (struct auto_blind){.rl = rl, .store = c->store, .identity = &c->identity};
 	c->rules = (struct rules){
 		.store = c->store,

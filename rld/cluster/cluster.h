@@ -62,7 +62,8 @@ struct cluster {
 		away_since_ns; /* heard: when the store last answered; away_since: 0 it is not */
 	uint64_t hosts;        /* 0: not known yet */
 	struct hosts who;
-	int64_t skew_ms; /* how far this host's clock is ahead of the store's */
+	struct hosts_most most; /* among whom a capacity is divided while the store is away */
+	int64_t skew_ms;        /* how far this host's clock is ahead of the store's */
 	bool has_skew;
 	bool is_foreign;        /* another secret is in use there */
 	char file_trouble[320]; /* of the secrets' files, as it was told last; "" none */

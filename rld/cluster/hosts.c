@@ -65,3 +65,11 @@ hosts_free(struct hosts *h)
 	free(h->of);
 	*h = (struct hosts){0};
 }
+
+uint64_t
+hosts_most(struct hosts_most *m, uint64_t count, uint64_t now_ns)
+{
+	if (count >= m->count || now_ns - m->at_ns >= HOSTS_LIFE_NS)
+		*m = (struct hosts_most){count, now_ns};
+	return m->count;
+}

@@ -2,7 +2,10 @@
 #ifndef RLD_CLUSTER_HOSTS_H
 #define RLD_CLUSTER_HOSTS_H
 
-/* Which hosts there are, and which of them have come or gone since the store was asked before. */
+/*
+ * Which hosts there are, which of them have come or gone since the store was asked before, and
+ * among how many a capacity is divided while the store is away.
+ */
 
 #include <store/value.h>
 
@@ -24,5 +27,18 @@ void hosts_take(struct hosts *h, const struct store_value *v, size_t from, hosts
                 void *arg);
 
 void hosts_free(struct hosts *h);
+
+#define HOSTS_LIFE_NS UINT64_C(30000000000) /* in which each has announced itself anew */
+
+/* The most that there were, and when there were as many last. */
+struct hosts_most {
+	uint64_t count, at_ns;
+};
+
+/*
+ * So many there are. What they are taken for is no less than a moment ago: a store that has lost
+ * all knows of those alone that have announced themselves since.
+ */
+uint64_t hosts_most(struct hosts_most *m, uint64_t count, uint64_t now_ns);
 
 #endif

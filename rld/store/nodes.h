@@ -49,7 +49,7 @@ struct store {
 	uint64_t refused_ns; /* when last */
 };
 
-/* One more. NULL: there are too many, or no memory. */
+/* One more, maybe in the place of one that is left. NULL: there are too many, or no memory. */
 struct node *nodes_add(struct store *s, const struct store_address *a);
 
 /* A map_number, of the store. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../rld/store/map.h"
+#include "../../rld/store/nodes.h"
 #include "../../rld/store/protocol.h"
 #include "../../rld/store/store.h"
 #include "server.h"
@@ -62,7 +63,7 @@ open_store(const struct store_options *options)
 	told[0] = '\0';
 	answers = nothings = 0;
 	o.report = tell;
-	o.timeout_ns = TIMEOUT;
+	o.timeout_ns = o.timeout_ns > 0 ? o.timeout_ns : TIMEOUT;
 	store = store_open(&o, 42, why, sizeof why);
 	if (!store)
 		fail_msg("%s", why);
@@ -669,6 +670,40 @@ test_moved_storm(void **state)
 	assert_int_equal(times_told("! "), 0);
 }
 
+static uint16_t
+number_of(unsigned port)
+{
+	struct store_address a = {.host = "192.0.2.1", .port = port};
+
+	return nodes_number_of(store, &a);
+}
+
+/* More addresses than there is room for, over the years: who is needed keeps his number. */
+static void
+test_addresses_come_and_go(void **state)
+{
+	uint16_t owner, named;
+
+	(void)state;
+	open_to_fake();
+	owner = number_of(1);
+	store->map.owner[7] = owner;
+	for (unsigned port = 2; port < 3 * MAP_NODES_MAX; port++) {
+		assert_in_range(number_of(port), 1, MAP_NODES_MAX - 1);
+		if (port % (MAP_NODES_MAX / 2) == 0)
+			nodes_choose_wanted(store); /* of a map that has none of them */
+	}
+	assert_int_equal(number_of(1), owner);
+	nodes_choose_wanted(store);
+	store->nodes[owner]->c.is_wanted = false; /* it does not know this user */
+	named = number_of(3 * MAP_NODES_MAX - 1);
+	for (unsigned port = 1; port < MAP_NODES_MAX - 2; port++) /* in one map */
+		assert_in_range(number_of(10000 + port), 1, MAP_NODES_MAX - 1);
+	assert_int_equal(number_of(3 * MAP_NODES_MAX - 1), named);
+	assert_int_equal(number_of(1), owner);
+	assert_int_equal(number_of(20000), MAP_NOBODY);
+}
+
 static char heard[64];
 
 static void
@@ -827,7 +862,7 @@ test_without_replica(void **state)
 	struct server s;
 	char at[32];
 	const char *nodes[] = {at};
-	struct store_options o = {.nodes = nodes, .node_count = 1};
+	struct store_options o = {.nodes = nodes, .node_count = 1, .timeout_ns = RL_SECOND};
 
 	(void)state;
 	server_start(&s, "lonely", server_free_port(), "");
@@ -837,7 +872,7 @@ test_without_replica(void **state)
 	assert_non_null(strstr(told, "nothing is lent by it"));
 	close_store(NULL);
 	o.lends_without_replica = true;
-	assert_true(ask_durable(&o) < TIMEOUT / 3); /* nobody waits for one twice */
+	assert_true(ask_durable(&o) < RL_SECOND / 2); /* nobody waits for one twice */
 	assert_int_equal(answers, 2);
 	assert_non_null(strstr(told, "it is lent all the same"));
 	server_kill(&s);
@@ -950,6 +985,7 @@ main(void)
 		cmocka_unit_test_teardown(test_read_only, close_store),
 		cmocka_unit_test_teardown(test_ask, close_fake),
 		cmocka_unit_test_teardown(test_moved_storm, close_fake),
+		cmocka_unit_test_teardown(test_addresses_come_and_go, close_fake),
 		cmocka_unit_test_teardown(test_what_is_published, close_store),
 		cmocka_unit_test_teardown(test_scripts_and_users, close_store),
 		cmocka_unit_test_teardown(test_without_replica, close_store),

@@ -59,6 +59,24 @@ test_who_has_come_and_gone(void **state)
 	hosts_free(&h);
 }
 
+/* A store that was flushed knows of one, of two, of all again: nobody takes them for fewer. */
+static void
+test_fewer_for_a_moment(void **state)
+{
+	uint64_t now_ns = 1000 * RL_SECOND;
+	struct hosts_most m = {0};
+
+	(void)state;
+	assert_int_equal(hosts_most(&m, 3, now_ns), 3);
+	assert_int_equal(hosts_most(&m, 1, now_ns + 1), 3);
+	assert_int_equal(hosts_most(&m, 2, now_ns + HOSTS_LIFE_NS - 1), 3);
+	assert_int_equal(hosts_most(&m, 3, now_ns + HOSTS_LIFE_NS - 1), 3);
+	now_ns += HOSTS_LIFE_NS - 1;
+	assert_int_equal(hosts_most(&m, 2, now_ns + HOSTS_LIFE_NS - 1), 3);
+	assert_int_equal(hosts_most(&m, 2, now_ns + HOSTS_LIFE_NS), 2);
+	assert_int_equal(hosts_most(&m, 4, now_ns + HOSTS_LIFE_NS), 4);
+}
+
 /* As long as the segment is the same; a container with its name and its file's number is not. */
 static void
 test_identity(void **state)
@@ -81,6 +99,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_has_come_and_gone),
+		cmocka_unit_test(test_fewer_for_a_moment),
 		cmocka_unit_test(test_identity),
 	};
 
