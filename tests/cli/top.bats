@@ -90,10 +90,9 @@ has_keys() {
 	sees '^rule +allowed last hour +denied last hour$'
 	sees '^login +0 {4,10}█.* 0 {4,10}█ *$'
 	[ "$(screen | awk '{ print length }' | sort -n | tail -1)" -le 80 ]
-	words() { sed 's/\xc2\xa0/ /g' | tr -s ' ' | sed 's/^ //; s/ $//'; }
-	sed -n 's/.*fill="#ffcb6b">\([^<]*\)<.*/\1/p' "$top/docs/top.svg" | words >"$BATS_TEST_TMPDIR/heads"
+	sed -n 's/.*fill="#ffcb6b">\([^<]*\)<.*/\1/p' "$top/docs/top.svg" | sed 's/\xc2\xa0/ /g; s/?/[?]/g; s/  */ +/g' >"$BATS_TEST_TMPDIR/heads"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/heads")" -eq 3 ]
-	screen | words | grep -xFf "$BATS_TEST_TMPDIR/heads" | diff "$BATS_TEST_TMPDIR/heads" -
+	while read -r head; do sees "^ *${head# +}\$"; done <"$BATS_TEST_TMPDIR/heads"
 }
 
 @test "top: q quits and leaves the terminal as it was" {
