@@ -188,34 +188,6 @@ result_passes(VALUE self)
 }
 
 static VALUE
-result_verdict(VALUE self)
-{
-	return ID2SYM(rb_intern(rlb_verdict((int)result_get(self)->r.verdict)));
-}
-
-static VALUE
-result_reason(VALUE self)
-{
-	return ID2SYM(rb_intern(rlb_reason((int)result_get(self)->r.reason)));
-}
-
-/* nil, or the name of the error: "ENOSPC" */
-static VALUE
-result_error(VALUE self)
-{
-	int error = result_get(self)->r.error;
-	char digits[RLB_ERROR_SIZE];
-
-	return error ? rb_str_new_cstr(rlb_error(error, digits)) : Qnil;
-}
-
-static VALUE
-result_is_shadow_denied(VALUE self)
-{
-	return result_get(self)->r.is_shadow_denied ? Qtrue : Qfalse;
-}
-
-static VALUE
 result_is_allowed(VALUE self)
 {
 	return result_get(self)->r.verdict == RL_ALLOWED ? Qtrue : Qfalse;
@@ -235,26 +207,41 @@ result_rule(VALUE self)
 	return result_get(self)->self_rule;
 }
 
-#define NUMBER(field)                                      \
-	static VALUE result_##field(VALUE self)            \
-	{                                                  \
-		return ULL2NUM(result_get(self)->r.field); \
-	}
-#define DURATION(field)                                             \
-	NUMBER(field##_ns)                                          \
+/* nil, or the name of the error: "ENOSPC" */
+static VALUE
+error_name(int error)
+{
+	char digits[RLB_ERROR_SIZE];
+
+	return error ? rb_str_new_cstr(rlb_error(error, digits)) : Qnil;
+}
+
+/* Each field of librl's list: as it is, and a duration in seconds, too. */
+#define OF_WORD(value, words) ID2SYM(rb_intern(rlb_##words((int)(value))))
+#define OF_ERROR(value, words) error_name(value)
+#define OF_COUNT(value, words) ULL2NUM(value)
+#define OF_FLAG(value, words) ((value) ? Qtrue : Qfalse)
+#define OF_DURATION(value, words) ULL2NUM(value)
+#define RL_RESULT_FIELD(field, kind, unit, words, text)             \
 	static VALUE result_##field(VALUE self)                     \
 	{                                                           \
-		return rlr_seconds(result_get(self)->r.field##_ns); \
+		return OF_##kind(result_get(self)->r.field, words); \
 	}
+#include <rl_result_fields.def>
+#undef RL_RESULT_FIELD
 
-NUMBER(index)
-NUMBER(limit)
-NUMBER(remaining)
-NUMBER(used)
-DURATION(retry_after)
-DURATION(reset_after)
-DURATION(delay)
-DURATION(window)
+#define SECONDS_WORD(field)
+#define SECONDS_ERROR(field)
+#define SECONDS_COUNT(field)
+#define SECONDS_FLAG(field)
+#define SECONDS_DURATION(field)                                \
+	static VALUE seconds_of_##field(VALUE self)            \
+	{                                                      \
+		return rlr_seconds(result_get(self)->r.field); \
+	}
+#define RL_RESULT_FIELD(field, kind, unit, words, text) SECONDS_##kind(field)
+#include <rl_result_fields.def>
+#undef RL_RESULT_FIELD
 
 /*
  * What was kept, and not in a segment that is no longer open. To read arguments may close one: they
@@ -393,41 +380,52 @@ result_problem(VALUE self, VALUE status)
 	return rb_utf8_str_new_cstr(text);
 }
 
-static const struct {
-	const char *name;
-	VALUE (*get)(VALUE self);
-} readers[] = {
-	{"pass?", result_passes},
-	{"verdict", result_verdict},
-	{"reason", result_reason},
-	{"error", result_error},
-	{"shadow_denied?", result_is_shadow_denied},
-	{"allowed?", result_is_allowed},
-	{"denied?", result_is_denied},
-	{"rule", result_rule},
-	{"index", result_index},
-	{"limit", result_limit},
-	{"remaining", result_remaining},
-	{"used", result_used},
-	{"retry_after", result_retry_after},
-	{"retry_after_ns", result_retry_after_ns},
-	{"reset_after", result_reset_after},
-	{"reset_after_ns", result_reset_after_ns},
-	{"delay", result_delay},
-	{"delay_ns", result_delay_ns},
-	{"window", result_window},
-	{"window_ns", result_window_ns},
-	{"holding?", result_is_holding},
-	{"release", result_release},
-};
+/* is_x is x? in Ruby. */
+static void
+define_question(const char *field, VALUE (*get)(VALUE self))
+{
+	VALUE name = rb_sprintf("%s?", field + strlen("is_"));
+
+	rb_define_method(rlr_result_class, StringValueCStr(name), get, 0);
+}
+
+/* The seconds of x_ns are x. */
+static void
+define_seconds(const char *field, VALUE (*get)(VALUE self))
+{
+	VALUE name = rb_str_new(field, (long)(strlen(field) - strlen("_ns")));
+
+	rb_define_method(rlr_result_class, StringValueCStr(name), get, 0);
+}
+
+static void
+define_readers(void)
+{
+#define DEFINE(name, call) rb_define_method(rlr_result_class, name, call, 0);
+#define DEFINE_WORD(field) DEFINE(#field, result_##field)
+#define DEFINE_ERROR(field) DEFINE(#field, result_##field)
+#define DEFINE_COUNT(field) DEFINE(#field, result_##field)
+#define DEFINE_FLAG(field) define_question(#field, result_##field);
+#define DEFINE_DURATION(field)         \
+	DEFINE(#field, result_##field) \
+	define_seconds(#field, seconds_of_##field);
+#define RL_RESULT_FIELD(field, kind, unit, words, text) DEFINE_##kind(field)
+#include <rl_result_fields.def>
+#undef RL_RESULT_FIELD
+}
 
 void
 rlr_init_result(void)
 {
 	rlr_result_class = rb_define_class_under(rlr_module, "Result", rb_cObject);
 	rb_undef_alloc_func(rlr_result_class);
-	for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
-		rb_define_method(rlr_result_class, readers[i].name, readers[i].get, 0);
+	define_readers();
+	rb_define_method(rlr_result_class, "pass?", result_passes, 0);
+	rb_define_method(rlr_result_class, "allowed?", result_is_allowed, 0);
+	rb_define_method(rlr_result_class, "denied?", result_is_denied, 0);
+	rb_define_method(rlr_result_class, "rule", result_rule, 0);
+	rb_define_method(rlr_result_class, "holding?", result_is_holding, 0);
+	rb_define_method(rlr_result_class, "release", result_release, 0);
 	rb_define_method(rlr_result_class, "refund", result_refund, -1);
 	rb_define_method(rlr_result_class, "settle", result_settle, -1);
 	rb_define_method(rlr_result_class, "headers", result_headers, -1);
