@@ -441,7 +441,7 @@ CLI_PLAIN := $(filter-out $(CLI_ASAN),$(CLI))
 # forms, and of the command line what tells of a request and its counter. The rest of it starts processes for minutes.
 QUICK     := $(UNIT:%=build/tests/%) $(ADAPTERS:%=build/tests/%) $(SCHEDULES:%=build/v/hook/tests/%)
 HOUSE     := $(call files,tests/house/*.py)
-QUICK_CLI := $(addprefix tests/cli/,$(addsuffix .bats,arguments check counters full log manual privacy stats width))
+QUICK_CLI := $(addprefix tests/cli/,$(addsuffix .bats,check counters manual stats width))
 
 # What the tests of the command line ask besides; those of an upgrade, as it was before.
 CLI_NEEDS := $(foreach v,build build/v/older,$(v)/tests/cli/fill $(v)/tests/cli/worker) build/v/older/rlctl

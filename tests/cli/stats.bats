@@ -102,8 +102,8 @@ teardown() {
 @test "stats --watch ends well when interrupted, or when nobody reads" {
 	fill login 500 $month_ms 1 alice=3
 	for signal in INT TERM HUP; do
-		# A shell starts background jobs with SIGINT ignored, and what is ignored stays so.
-		env --default-signal=INT "$RLCTL" -s "$segment" stats -w -i 100ms \
+		# What is ignored stays so: SIGINT in a job in the background of a shell, SIGHUP below nohup.
+		env --default-signal=INT,HUP "$RLCTL" -s "$segment" stats -w -i 100ms \
 			>"$BATS_TEST_TMPDIR/$signal" 3>&- &
 		watch=$!
 		while [ ! -s "$BATS_TEST_TMPDIR/$signal" ]; do sleep 0.05; done
