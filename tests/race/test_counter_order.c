@@ -211,7 +211,7 @@ static void
 play(void (*what)(int worker), uint64_t first, uint64_t runs, uint64_t step_ns)
 {
 	pause_ns = step_ns;
-	for (uint64_t run = first; run < first + runs; run++) {
+	for (uint64_t run = first; run < first + test_scaled(runs); run++) {
 		seed = run;
 		start();
 		run_schedule(what);
