@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,10 +81,12 @@ static struct cluster_options options;
 static char secret_path[160], password_path[160], certificate[160], key_path[160];
 static struct store_tls tls;
 
-static struct admitted {
+/* Of all processes: one that is killed may leave a place empty, which is at 0. */
+struct admitted {
 	uint64_t at[LOG_MAX];
 	size_t count;
-} admitted[KINDS][KEYS];
+};
+static struct admitted (*admitted)[KEYS];
 static unsigned born;
 static double driven;  /* seconds */
 static bool is_broken; /* the cluster is to be mended */
@@ -203,9 +208,11 @@ note(size_t k, int key, uint64_t cost, uint64_t now_ns)
 {
 	struct admitted *a = &admitted[k][key];
 
-	assert_true(a->count + cost <= LOG_MAX);
+	size_t at = __atomic_fetch_add(&a->count, cost, __ATOMIC_RELAXED);
+
+	assert_true(at + cost <= LOG_MAX);
 	while (cost-- > 0)
-		a->at[a->count++] = now_ns;
+		a->at[at++] = now_ns;
 }
 
 /* What a counter of all hosts denies: of a window, and of the sub-bucket that leaves it. */
@@ -215,8 +222,8 @@ is_full(const struct waiter *w, uint64_t now_ns)
 	const struct admitted *a = &admitted[COSTS][w->key];
 	size_t used = 0;
 
-	for (size_t i = a->count; i > 0 && a->at[i - 1] + WINDOW + WINDOW / 8 > now_ns; i--)
-		used++;
+	for (size_t i = 0; i < a->count; i++)
+		used += a->at[i] + WINDOW + WINDOW / 8 > now_ns;
 	return used + w->cost > CAPACITY;
 }
 
@@ -289,6 +296,50 @@ request(uint64_t *seed)
 	}
 }
 
+/* ---- workers that are killed ---- */
+
+static pid_t workers[HOSTS];
+static uint64_t hired; /* so far; 0: all requests are this process's */
+
+/* One of a pre-forked server, until it is killed. */
+static void
+work(uint64_t seed)
+{
+	waiting = 0;
+	for (;;) {
+		request(&seed);
+		ask_again();
+		usleep(2000);
+	}
+}
+
+static void
+fire(int i)
+{
+	if (workers[i] <= 0)
+		return;
+	kill(workers[i], SIGKILL);
+	waitpid(workers[i], NULL, 0);
+	workers[i] = 0;
+}
+
+static void
+replace_worker(int i)
+{
+	pid_t parent = getpid();
+
+	fire(i);
+	hired++;
+	workers[i] = fork();
+	assert_true(workers[i] >= 0);
+	if (workers[i] > 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() == parent)
+		work(hired);
+	_exit(1);
+}
+
 /* Three times what the limits let through, for so long. */
 static void
 drive(double seconds)
@@ -302,6 +353,8 @@ drive(double seconds)
 		for (; done < due; done++)
 			request(&seed);
 		ask_again();
+		if (hired > 0)
+			replace_worker((int)(hired % HOSTS));
 		usleep(1000);
 	}
 }
@@ -408,7 +461,7 @@ audit(const char *what, unsigned more, unsigned more_strict, double at_least)
 	printf("  of %u that cost more than half of it %u were admitted; of %u with costs %u were "
 	       "denied though there was room\n",
 	       large, large_admitted, paid, wronged);
-	assert_true(large_admitted > 0 && wronged <= paid / 3);
+	assert_true((large_admitted > 0 || large < 6) && wronged <= paid / 3);
 }
 
 static void
@@ -420,7 +473,7 @@ begin(void)
 	runs++;
 	paid = wronged = large = large_admitted = 0;
 	waiting = 0;
-	memset(admitted, 0, sizeof admitted);
+	memset(admitted, 0, KINDS * sizeof *admitted);
 	for (int i = 0; i < HOSTS; i++)
 		open_host(i);
 }
@@ -428,6 +481,7 @@ begin(void)
 static void
 end(void)
 {
+	hired = 0;
 	for (int i = 0; i < HOSTS; i++)
 		host_end(&hosts[i]);
 }
@@ -456,11 +510,14 @@ stop_master(void)
 	server_signal(&nodes.of[stopped], SIGSTOP);
 }
 
+/* And from then on nobody may publish, so nobody hears that he is called. */
 static void
-flush_scripts(void)
+flush_scripts_and_silence(void)
 {
-	for (int i = 0; i < NODES; i++)
+	for (int i = 0; i < NODES; i++) {
+		assert_true(nodes_say(&nodes, i, "acl setuser default -publish"));
 		nodes_say(&nodes, i, "script flush");
+	}
 }
 
 static void
@@ -471,8 +528,10 @@ flush_data(void)
 }
 
 static void
-kill_daemons(void)
+kill_daemons_and_workers(void)
 {
+	for (int i = 0; i < HOSTS; i++)
+		replace_worker(i);
 	for (int i = 0; i < HOSTS; i++)
 		host_kill_daemon(&hosts[i]);
 	for (int i = 0; i < HOSTS; i++)
@@ -540,6 +599,10 @@ run(const char *what, void (*fault)(void), double after, struct expected e)
 		stopped = -1;
 		drive(1);
 	}
+	for (int i = 0; i < HOSTS; i++)
+		fire(i);
+	if (hired > 0)
+		printf("%llu workers were killed: ", (unsigned long long)hired);
 	audit(what, e.more, e.more_strict, e.at_least);
 	end();
 	if (is_broken)
@@ -574,7 +637,10 @@ static void
 test_store_forgets(void **state)
 {
 	(void)state;
-	run("scripts are flushed", flush_scripts, 1.5, (struct expected){.at_least = 40});
+	run("scripts are flushed, and nobody may publish", flush_scripts_and_silence, 1.5,
+	    (struct expected){.at_least = 30});
+	for (int i = 0; i < NODES; i++)
+		assert_true(nodes_say(&nodes, i, "acl setuser default +publish"));
 	/* What was lent is lent again, until who holds it asks. */
 	run("all data are flushed", flush_data, 2.5,
 	    (struct expected){.more = CAPACITY, .more_strict = CAPACITY, .at_least = 30});
@@ -584,8 +650,8 @@ static void
 test_hosts_die(void **state)
 {
 	(void)state;
-	run("all daemons are killed and come back", kill_daemons, 2.5,
-	    (struct expected){.at_least = 30});
+	run("all daemons are killed and come back, and workers all the time",
+	    kill_daemons_and_workers, 2.5, (struct expected){.at_least = 30});
 	run("a host is replaced", replace_host, 3, (struct expected){.at_least = 20});
 }
 
@@ -615,6 +681,10 @@ main(void)
 	const struct CMUnitTest secure[] = {cmocka_unit_test(test_secure)};
 	int failed;
 
+	admitted = mmap(NULL, KINDS * sizeof *admitted, PROT_READ | PROT_WRITE,
+	                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (admitted == MAP_FAILED)
+		return 1;
 	signal(SIGPIPE, SIG_IGN);
 	failed = cmocka_run_group_tests(plain, start, stop);
 	return failed + cmocka_run_group_tests(secure, start_secure, stop);
