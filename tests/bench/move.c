@@ -2,10 +2,12 @@
 /*
  * A live segment that is resized: what a request costs that finds its key in the table before and
  * brings it along, what one costs whose key has moved, how long it takes until all have moved, and
- * how long single requests take meanwhile.
+ * how long single requests take meanwhile. And how long they take beside one that becomes ten times as
+ * large.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "at.h"
@@ -184,6 +186,60 @@ measure_timed(const struct bench *bench, struct subject *s, json_t *section)
 		move_all(s->walk.rl);
 }
 
+/* ---- the same, beside one that makes a table ten times as large ---- */
+
+struct growth {
+	struct walk walk;
+	uint32_t keys;
+	uint64_t call_ns;
+	bool is_done;
+};
+
+static void
+grow(const void *growth)
+{
+	struct growth *g = (struct growth *)(uintptr_t)growth;
+	uint64_t start_ns = bench_clock_ns();
+
+	resize(g->walk.rl, g->keys);
+	g->call_ns = bench_clock_ns() - start_ns;
+	move_all(g->walk.rl);
+	__atomic_store_n(&g->is_done, true, __ATOMIC_RELEASE);
+	for (;;)
+		pause();
+}
+
+static void
+measure_growth(const struct bench *bench, uint32_t keys, const struct rl_limit *limit,
+               json_t *section)
+{
+	struct rl_options o = {.keys = keys / 10, .ring = 1, .key_bytes = 16};
+	struct growth *g =
+		mmap(NULL, sizeof *g, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	static struct histogram beside;
+	pid_t grower;
+
+	if (g == MAP_FAILED)
+		bench_die("no memory");
+	*g = (struct growth){.walk = {.keys = (uint64_t)o.keys * 9 / 10}, .keys = keys};
+	g->walk.rl = bench_open(&o, true);
+	g->walk.rule = bench_define(g->walk.rl, "grow", limit);
+	bench_insert(g->walk.rl, g->walk.rule, 0, g->walk.keys);
+	grower = contention_start(bench, grow, g);
+	do
+		walk_timed(&g->walk, 1000, &beside);
+	while (!__atomic_load_n(&g->is_done, __ATOMIC_ACQUIRE));
+	contention_stop(grower, "who grows the table");
+	report_histogram(section, &beside, "grow",
+	                 "single requests, while a table ten times as large takes the keys");
+	report_row(section, &(struct row){.id = "grow_call",
+	                                  .label = "the call that makes it",
+	                                  .value = (double)g->call_ns / 1e6,
+	                                  .unit = "ms"});
+	rl_close(g->walk.rl);
+	munmap(g, sizeof *g);
+}
+
 void
 bench_move(struct bench *bench)
 {
@@ -216,4 +272,5 @@ bench_move(struct bench *bench)
 	            samples_median(&moved) * (double)s.walk.keys / 1e9);
 	measure_timed(bench, &s, section);
 	rl_close(s.walk.rl);
+	measure_growth(bench, keys, &limit, section);
 }

@@ -182,6 +182,7 @@ report_histogram(json_t *section, const struct histogram *h, const char *id, con
 	} points[] = {{"p50", "p50", 0.5},
 	              {"p99", "p99", 0.99},
 	              {"p999", "p99.9", 0.999},
+	              {"p9999", "p99.99", 0.9999},
 	              {"max", "max", 1}};
 
 	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
