@@ -137,41 +137,6 @@ start(ngx_cycle_t *cycle)
 	return main == NULL ? NGX_OK : ngx_rl_start(cycle, main);
 }
 
-static char *
-set_segment(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_segment_directive(cf, conf);
-}
-
-static char *
-set_client_v6(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_client_v6_directive(cf, conf);
-}
-
-static char *
-set_rule(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_rule_directive(cf, conf);
-}
-
-static char *
-set_req_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_zone_directive(cf, conf, NGX_RL_REQ_ZONE);
-}
-
-static char *
-set_conn_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_zone_directive(cf, conf, NGX_RL_CONN_ZONE);
-}
-
 static struct ngx_rl_main *
 main_of(ngx_conf_t *cf)
 {
@@ -299,11 +264,11 @@ static ngx_conf_num_bounds_t status_bounds = {ngx_conf_check_num_bounds, 400, 59
 	                    offsetof(struct ngx_http_rl_conf, sets[name].dry_run), NULL)
 
 static ngx_command_t commands[] = {
-	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, set_segment),
-	MAIN_COMMAND("rl_client_v6", NGX_CONF_TAKE1, set_client_v6),
-	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, set_rule),
-	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, set_req_zone),
-	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, set_conn_zone),
+	MAIN_COMMAND("rl_segment", NGX_CONF_1MORE, ngx_rl_segment_directive),
+	MAIN_COMMAND("rl_client_v6", NGX_CONF_TAKE1, ngx_rl_client_v6_directive),
+	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, ngx_rl_rule_directive),
+	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, ngx_rl_req_zone_directive),
+	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, ngx_rl_conn_zone_directive),
 	LOC_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
 	LOC_COMMAND("rl_settle", NGX_CONF_TAKE2, set_settle, 0, NULL),
 	LOC_COMMAND("rl_limit_req", NGX_CONF_TAKE123, set_limit_req, 0, NULL),

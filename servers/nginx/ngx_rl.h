@@ -230,9 +230,11 @@ char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
 ngx_int_t ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main);
 /* Where the directive stands. */
 void ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line);
-char *ngx_rl_segment_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
-char *ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
-char *ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind);
+/* Those of a block itself, whose configuration is `conf`. */
+char *ngx_rl_segment_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_rl_rule_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_rl_req_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_rl_conn_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
 char *ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
 char *ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
@@ -241,7 +243,7 @@ void ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ng
 extern ngx_conf_enum_t ngx_rl_log_levels[];
 
 /* client: whom a connection comes from, as a key. NGX_OK, or NGX_ERROR without memory. */
-char *ngx_rl_client_v6_directive(ngx_conf_t *cf, struct ngx_rl_main *main);
+char *ngx_rl_client_v6_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 ngx_int_t ngx_rl_client_text(const struct ngx_rl_main *main, const ngx_connection_t *c,
                              ngx_pool_t *pool, ngx_str_t *text);
 

@@ -6,11 +6,13 @@
 
 /* rl_client_v6 BITS */
 char *
-ngx_rl_client_v6_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
+ngx_rl_client_v6_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = conf;
 	ngx_str_t *words = cf->args->elts;
 	uint64_t bits;
 
+	(void)cmd;
 	if (main->client_v6 != 0)
 		return "is duplicate";
 	if (ngx_rl_parse_number(&words[1], 128, &bits) != NGX_OK || bits == 0)

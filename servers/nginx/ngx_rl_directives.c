@@ -99,12 +99,14 @@ rule_word(ngx_conf_t *cf, struct ngx_rl_rule *rule, const ngx_str_t *word)
 
 /* rl_rule NAME RATE [WORD...]...; rl_rule NAME configured; */
 char *
-ngx_rl_rule_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
+ngx_rl_rule_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = conf;
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
 	int is_configured = cf->args->nelts == 3 && ngx_strcmp(words[2].data, "configured") == 0;
 
+	(void)cmd;
 	if (ngx_strcmp(words[1].data, "off") == 0)
 		return "cannot have the name \"off\", which rl_limit has for no limit";
 	if (rule == NULL)
@@ -172,8 +174,8 @@ zone_word(ngx_conf_t *cf, const ngx_str_t *word, enum ngx_rl_kind kind, struct z
  * rl_limit_req_zone KEY zone=NAME:SIZE [rate=RATE]; rl_limit_conn_zone KEY zone=NAME:SIZE; Without
  * a rate it is one request a second, as limit_req_zone has it.
  */
-char *
-ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind)
+static char *
+set_zone(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind kind)
 {
 	ngx_str_t *words = cf->args->elts;
 	struct zone_words zone = {
@@ -209,6 +211,20 @@ ngx_rl_zone_directive(ngx_conf_t *cf, struct ngx_rl_main *main, enum ngx_rl_kind
 	rule->limit_count = 1;
 	main->segment.zone_bytes += (size_t)zone.size;
 	return rule->key == NULL ? NGX_CONF_ERROR : NGX_CONF_OK;
+}
+
+char *
+ngx_rl_req_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return set_zone(cf, conf, NGX_RL_REQ_ZONE);
+}
+
+char *
+ngx_rl_conn_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+	(void)cmd;
+	return set_zone(cf, conf, NGX_RL_CONN_ZONE);
 }
 
 /* Add a limit to a set, and to those of all places. */

@@ -18,13 +18,15 @@ segment_word(ngx_conf_t *cf, const ngx_str_t *word, struct rl_options *options)
 
 /* rl_segment NAME [WORD...] */
 char *
-ngx_rl_segment_directive(ngx_conf_t *cf, struct ngx_rl_main *main)
+ngx_rl_segment_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = conf;
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_segment *segment = &main->segment;
 	char text[RLB_TEXT_SIZE];
 	struct rl_place place;
 
+	(void)cmd;
 	if (segment->name.len > 0)
 		return "is duplicate";
 	segment->name = words[1];
