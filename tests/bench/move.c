@@ -2,8 +2,8 @@
 /*
  * A live segment that is resized: what a request costs that finds its key in the table before and
  * brings it along, what one costs whose key has moved, how long it takes until all have moved, and
- * how long single requests take meanwhile. And how long they take beside one that becomes ten times as
- * large.
+ * how long single requests take meanwhile. And how long they take beside one that becomes ten times
+ * as large.
  */
 #include <inttypes.h>
 #include <stdio.h>
