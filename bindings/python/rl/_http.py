@@ -3,7 +3,6 @@
 
 import functools
 import inspect
-import json
 import logging
 import math
 import re
@@ -15,10 +14,6 @@ from ._errors import Error
 from ._live import LiveSegment
 
 EMPTY_KEY = "-"  # stands for whoever has no key: they share one limit
-# Types of problems, as the draft of the RateLimit fields names them.
-_PROBLEM = "https://iana.org/assignments/http-problem-types#"
-_QUOTA, _UNDECIDED, _BANNED = (_PROBLEM + name for name in ("quota-exceeded", "temporary-reduced-capacity", "abnormal-usage-detected"))
-_TITLES = {403: "Forbidden", 429: "Too Many Requests", 503: "Service Unavailable"}
 _LOG_EVERY = 1.0  # seconds between two lines that say the same
 
 
@@ -30,6 +25,10 @@ def _segment(given):
     if hasattr(given, "get") or isinstance(given, _rl.Segment):
         return given
     raise TypeError(f"segment: expected a name, a dict of options, a Segment or a LiveSegment, got {given!r}")
+
+
+def _problem(status, headers, body):
+    return Answer(status, headers, body.encode(), "application/problem+json")
 
 
 def _proxies(given, client_v6):
@@ -307,7 +306,7 @@ class Gate:
         self._say("rl: requests are %s: %s", "not limited" if self._fail == "open" else "refused", error)
         if self._fail == "open":
             return Answer()
-        return self._problem(503, "The rate limit cannot be decided.", [], None)
+        return _problem(503, [], _rl._problem(503))
 
     def _fields(self, decided, results):
         """Of all rules in one field each; the older fields, RateLimit of ietf-7 and Retry-After of the one that decided."""
@@ -326,18 +325,7 @@ class Gate:
             body, content_type = self._body(request, result)
             body = body.encode() if isinstance(body, str) else body
             return Answer(status, headers, body, content_type)
-        wait = result.retry_after
-        text = "The client is not allowed." if status == 403 else "The client has sent too many requests."
-        if wait is not None and status != 403:
-            text += f" It may come again in {math.ceil(wait)} s."
-        return self._problem(status, text, headers, result)
-
-    def _problem(self, status, text, headers, result):
-        problem = {"type": _UNDECIDED, "title": _TITLES.get(status, "Limited"), "status": status, "detail": text}
-        if result is not None:
-            kind = _BANNED if result.reason == "ban" else _QUOTA
-            problem.update({"type": kind, "violated-policies": [result.rule.name]})
-        return Answer(status, headers, json.dumps(problem).encode() + b"\n", "application/problem+json")
+        return _problem(status, headers, result.problem(status))
 
 
 class AsyncGate(Gate):

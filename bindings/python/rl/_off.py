@@ -71,6 +71,9 @@ class Result:
     def headers(self, *names, **options):
         return []
 
+    def problem(self, status, /):
+        return ""
+
     def refund(self, **options):
         return False
 

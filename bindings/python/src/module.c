@@ -96,6 +96,13 @@ unlink_segment(PyObject *module, PyObject *args)
 	return Py_NewRef(Py_None);
 }
 
+static PyObject *
+problem(PyObject *module, PyObject *status)
+{
+	(void)module;
+	return problem_of(NULL, status);
+}
+
 PyDoc_STRVAR(place_doc,
              "place($module, name='default', /)\n--\n\n"
              "Where a segment is or would be: a dict with the fields of struct rl_place.");
@@ -248,6 +255,7 @@ static PyMethodDef functions[] = {
 	{"_error_symbol", error_symbol, METH_O, error_symbol_doc},
 	{"unlink", unlink_segment, METH_VARARGS, unlink_doc},
 	{"place", place, METH_VARARGS, place_doc},
+	{"_problem", problem, METH_O, NULL},
 	{NULL, NULL, 0, NULL},
 };
 

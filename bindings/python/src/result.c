@@ -3,6 +3,7 @@
 #include <rl_http.h>
 #include <unistd.h>
 
+#include "headers.h"
 #include "rlpy.h"
 #include "words.h"
 
@@ -261,6 +262,31 @@ result_headers(PyObject *object, PyObject *args, PyObject *kwargs)
 	return fields;
 }
 
+/* The body of a refusal; without a result nothing could be decided. */
+PyObject *
+problem_of(const struct result *of, PyObject *status)
+{
+	const char *name = of ? PyUnicode_AsUTF8AndSize(of->rule->name, NULL) : NULL;
+	unsigned long number = PyLong_AsUnsignedLong(status);
+	char text[RL_HTTP_PROBLEM_SIZE];
+
+	if (PyErr_Occurred())
+		return NULL;
+	if (number > 599 || rlb_problem(name, of ? &of->r : NULL, (unsigned)number, text) < 0)
+		return PyErr_Format(PyExc_ValueError, "status: expected 100 to 599, got %R",
+		                    status);
+	return PyUnicode_FromString(text);
+}
+
+PyDoc_STRVAR(problem_doc, "problem($self, status, /)\n--\n\n"
+                          "The body of a refusal with that status, of the type\n"
+                          "application/problem+json: what kind of refusal it is.");
+static PyObject *
+result_problem(PyObject *object, PyObject *status)
+{
+	return problem_of((struct result *)object, status);
+}
+
 PyDoc_STRVAR(refund_doc,
              "refund($self, *, holds=True, at_ns=None)\n--\n\n"
              "Give back what this request was charged: True, or False if it is too late\n"
@@ -418,6 +444,7 @@ static PyMemberDef members[] = {
 static PyMethodDef methods[] = {
 	{"headers", (PyCFunction)(void (*)(void))result_headers, METH_VARARGS | METH_KEYWORDS,
          headers_doc},
+	{"problem", result_problem, METH_O, problem_doc},
 	{"refund", (PyCFunction)(void (*)(void))result_refund, METH_VARARGS | METH_KEYWORDS,
          refund_doc},
 	{"settle", (PyCFunction)(void (*)(void))result_settle, METH_VARARGS | METH_KEYWORDS,

@@ -67,6 +67,11 @@ struct result {
 	struct rl_charges charges;
 };
 
+/*
+ * The body of a refusal; without a result nothing could be decided. NULL and ValueError: no status.
+ */
+PyObject *problem_of(const struct result *of, PyObject *status);
+
 /* The handle, or NULL and ValueError: the segment is closed. */
 struct rl *segment_rl(const struct segment *segment);
 

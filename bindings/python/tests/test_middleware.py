@@ -69,6 +69,10 @@ def test_a_refusal_is_problem_json(private):
     problem = json.loads(body)
     assert problem["type"].endswith("#quota-exceeded") and problem["violated-policies"] == ["client"]
     assert problem["status"] == 429 and int(headers["Content-Length"]) == len(body)
+    assert re.search(r"too many requests\. It may come again in \d+ s\.$", problem["detail"])
+    for wrong in (99, 600, -1, 1 << 70):
+        with pytest.raises((ValueError, OverflowError)):
+            private.rule("client", "2/h").check("x").problem(wrong)
     assert headers["RateLimit-Policy"] == '"client";q=2;w=3600' and int(headers["Retry-After"]) > 3000
     assert "X-RateLimit-Limit" not in headers
 
@@ -449,7 +453,7 @@ def test_asgi(private):
     for _ in range(2):
         assert asgi_call(app, client=None, headers=[(b"X-Forwarded-For", b"203.0.113.7")])[0]["status"] == 200
     start, body = asgi_call(app, client=None, headers=[(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"203.0.113.7")])
-    assert start["status"] == 429 and json.loads(body["body"])["title"] == "Too Many Requests"
+    assert start["status"] == 429 and json.loads(body["body"])["title"] == "Quota exceeded"
     assert int(dict(start["headers"])[b"retry-after"]) > 3000
     assert asgi_call(app, kind="lifespan")[0]["status"] == 200
 
