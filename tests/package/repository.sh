@@ -23,7 +23,7 @@ packages="librl1 rl-tools python3-rl ruby-rl php-rl librl-perl lua-rl node-librl
 packages+=" rl-postfix"
 # What the examples are written for.
 around="lua5.4 php-cli apache2 nginx ruby perl nodejs python3 python3-pytest python3-limits python3-fastapi python3-aiohttp ruby-minitest"
-around+=" ruby-rack-attack ruby-activesupport php-mbstring php-symfony-rate-limiter php-illuminate-cache libplack-perl haproxy libnginx-mod-http-lua"
+around+=" curl ruby-rack-attack ruby-activesupport php-mbstring php-symfony-rate-limiter php-illuminate-cache libplack-perl haproxy libnginx-mod-http-lua"
 
 # packages_of CODENAME: into $work/debs, as a repository.
 packages_of() {
