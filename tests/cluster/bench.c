@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a cluster costs, on this machine: the script, by how many hosts have a share; questions and
- * bytes of three hosts for loads below the capacity; the daemon's processor time for many keys in
- * use; and how long nothing new is admitted when a master dies.
+ * bytes of three hosts for loads below the capacity; how long one waits for what is free; the
+ * daemon's processor time for many keys in use; and how long nothing new is admitted when a master
+ * dies.
  *
  *	bench [KEYS]	keys in use, 1,000,000 if not said
  */
@@ -22,6 +23,7 @@
 #include "testing.h"
 
 #define HOSTS 3
+#define HOSTS_MAX 10
 #define LEASE (300 * RL_SECOND)
 
 static struct server server;
@@ -172,8 +174,8 @@ bench_scripts(void)
 #define WINDOW (4 * RL_SECOND)
 #define WINDOWS 3
 
-static struct host hosts[HOSTS];
-static int rules[HOSTS], names;
+static struct host hosts[HOSTS_MAX];
+static int rules[HOSTS_MAX], names;
 
 static void
 open_host(int i, uint32_t keys, const struct rl_limit *limit)
@@ -278,20 +280,159 @@ bench_loads(void)
 	stop_store();
 }
 
+/* Before that no key has a hash to ask by. */
+static void
+wait_until_joined(int host)
+{
+	struct rl_cluster_info cluster = {0};
+
+	while (rl_cluster_info(hosts[host].rl, &cluster) == 0 && !cluster.has_secret)
+		usleep(10000);
+}
+
+/* ---- who waits ---- */
+
+#define TRIES_MAX 1000
+/* The others use the key for that long, or twice: calls are as far apart. */
+#define HOLDERS_NS (100 * RL_MILLISECOND)
+#define LONGEST_NS (40 * RL_SECOND) /* after which a try is given up */
+
+static uint64_t seed = 1;
+
+static bool
+ask(int host, int number, uint64_t cost)
+{
+	char key[16];
+	struct rl_item item = {.rule = rules[host],
+	                       .key = key,
+	                       .key_len = (size_t)snprintf(key, sizeof key, "w%d", number),
+	                       .cost = cost,
+	                       .flags = RL_ITEM_WAITS};
+
+	return rl_check_item(hosts[host].rl, &item, NULL) == RL_ALLOWED;
+}
+
+/* The others use some of it, one after the other, each by requests that wait. Returns how much. */
+static uint64_t
+use_some(int number, int count)
+{
+	uint64_t used = 0;
+
+	for (int i = 1; i < count; i++) {
+		uint64_t cost = 1 + test_below(&seed, CAPACITY / (uint64_t)count);
+
+		for (int tries = 0; tries < 100; tries++) {
+			if (ask(i, number, cost)) {
+				used += cost;
+				break;
+			}
+			usleep(1000);
+		}
+	}
+	return used;
+}
+
+/* For so long; the others go on, one unit each millisecond, up to so many. Returns these. */
+static uint64_t
+pass(int number, int count, uint64_t units, uint64_t span_ns)
+{
+	uint64_t end_ns = rl_now(hosts[0].rl) + span_ns, used = 0;
+
+	do {
+		if (used < units)
+			used += ask(1 + (int)test_below(&seed, (uint64_t)count - 1), number, 1);
+		usleep(1000);
+	} while (rl_now(hosts[0].rl) < end_ns);
+	return used;
+}
+
+struct waited {
+	uint64_t ns[TRIES_MAX], asks[TRIES_MAX];
+	size_t count;
+};
+
+static int
+by_size(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* One of a cost that is free comes again each millisecond; a tenth is for others who go on. */
+static void
+try_one(struct waited *w, int number, int count, bool are_busy)
+{
+	uint64_t used = use_some(number, count), room, cost, asks, begin_ns;
+
+	used += pass(number, count, are_busy ? CAPACITY : 0,
+	             HOLDERS_NS + test_below(&seed, HOLDERS_NS));
+	room = are_busy ? (CAPACITY - used) / 10 : 0;
+	cost = 1 + test_below(&seed, CAPACITY - used - room);
+	asks = *hosts[0].asks;
+	begin_ns = rl_now(hosts[0].rl);
+	while (!ask(0, number, cost) && rl_now(hosts[0].rl) - begin_ns < LONGEST_NS)
+		room -= pass(number, count, room, RL_MILLISECOND);
+	w->ns[w->count] = rl_now(hosts[0].rl) - begin_ns;
+	w->asks[w->count++] = *hosts[0].asks - asks;
+}
+
+static void
+bench_who_waits(int count, bool are_busy, size_t times)
+{
+	static const struct rl_limit limit = {.algorithm = RL_SLIDING_WINDOW,
+	                                      .capacity = CAPACITY,
+	                                      .window_ns = 60 * RL_SECOND,
+	                                      .granularity = 8,
+	                                      .hard = 1,
+	                                      .scope = RL_SCOPE_CLUSTER,
+	                                      .blind = RL_BLIND_AUTO,
+	                                      .away = RL_AWAY_CLOSED};
+	static struct waited w;
+
+	w.count = 0;
+	freeReplyObject(say("FLUSHALL")); /* of the same keys */
+	for (int i = 0; i < count; i++)
+		open_host(i, 1000, &limit);
+	for (int i = 0; i < count; i++)
+		wait_until_joined(i);
+	while (w.count < times)
+		try_one(&w, (int)w.count, count, are_busy);
+	qsort(w.ns, w.count, sizeof *w.ns, by_size);
+	qsort(w.asks, w.count, sizeof *w.asks, by_size);
+	printf("%8d %6s %10.1f %10.1f %10.1f %10d %10d\n", count, are_busy ? "busy" : "idle",
+	       (double)w.ns[w.count / 2] / 1e6, (double)w.ns[w.count * 99 / 100] / 1e6,
+	       (double)w.ns[w.count - 1] / 1e6, (int)w.asks[w.count * 99 / 100],
+	       (int)w.asks[w.count - 1]);
+	for (int i = 0; i < count; i++)
+		host_end(&hosts[i]);
+}
+
+static void
+bench_waits(void)
+{
+	static const int counts[] = {2, 4, 10};
+
+	start_store("waits");
+	options.lease_ns = 30 * RL_SECOND;
+	for (int is_forbidden = 0; is_forbidden < 2; is_forbidden++) {
+		printf("\nany cost that is free, of callers that wait%s\n%8s %6s %10s %10s %10s "
+		       "%10s %10s\n",
+		       is_forbidden ? "; publishing forbidden" : "", "hosts", "others", "half, ms",
+		       "99 %", "all", "asks, 99 %", "all");
+		if (is_forbidden)
+			freeReplyObject(say("ACL SETUSER default -publish"));
+		for (size_t i = 0; i < 2 * sizeof counts / sizeof counts[0]; i++)
+			bench_who_waits(counts[i / 2], i & 1, is_forbidden ? 20 : 100);
+	}
+	options.lease_ns = LEASE;
+	stop_store();
+}
+
 /* ---- the daemon's processor time ---- */
 
 #define STEADY 100 /* seconds, in which each lease is renewed once */
 #define SETTLE 30  /* and in which what was borrowed in a hurry is given back */
-
-/* Before that no key has a hash to ask by. */
-static void
-wait_until_joined(void)
-{
-	struct rl_cluster_info cluster = {0};
-
-	while (rl_cluster_info(hosts[0].rl, &cluster) == 0 && !cluster.has_secret)
-		usleep(10000);
-}
 
 /* All keys ask for a share, and keep it. */
 static void
@@ -321,7 +462,7 @@ bench_keys(uint32_t keys)
 	options.node_count = 1;
 	options.timeout_ns = RL_SECOND;
 	open_host(0, keys + keys / 4, &limit);
-	wait_until_joined();
+	wait_until_joined(0);
 	begin_ns = rl_now(hosts[0].rl);
 	while (info("keyspace", "", "keys=") < keys * 0.99 &&
 	       rl_now(hosts[0].rl) - begin_ns < 600 * RL_SECOND) {
@@ -421,7 +562,7 @@ bench_failovers(void)
 	options.node_count = NODES;
 	options.timeout_ns = 150 * RL_MILLISECOND;
 	open_host(0, 2 * ROUNDS * FRESH, &limit);
-	wait_until_joined();
+	wait_until_joined(0);
 	printf("\na master of three dies, cluster-node-timeout 0.7 s: a new key waits for a share "
 	       "at most");
 	for (int i = 0; i < ROUNDS; i++)
@@ -441,6 +582,7 @@ main(int argc, char **argv)
 	write_secret();
 	bench_scripts();
 	bench_loads();
+	bench_waits();
 	bench_failovers();
 	bench_keys(keys);
 	server_clean();

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,9 @@ host_open_for(struct host *h, int number, uint32_t keys)
 		.keys = keys, .ring = 64, .on_full = RL_FULL_DENY, .flags = RL_OPEN_CLUSTER};
 
 	*h = (struct host){0};
+	h->asks = mmap(NULL, sizeof *h->asks, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	               -1, 0);
+	assert_true(h->asks != MAP_FAILED);
 	snprintf(h->segment, sizeof h->segment, "%s-%d", test_segment_name(), number);
 	assert_int_equal(rl_open(h->segment, &o, &h->rl), 0);
 }
@@ -42,6 +46,7 @@ static int
 borrow(struct host *h, const struct cluster_options *options)
 {
 	struct cluster *c;
+	uint64_t before = *h->asks;
 
 	signal(SIGPIPE, SIG_IGN);
 	c = cluster_open(options, h->rl, h->segment, monotonic_ns());
@@ -53,6 +58,7 @@ borrow(struct host *h, const struct cluster_options *options)
 		uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 		struct timespec wait = {(time_t)(wait_ns / RL_SECOND), (long)(wait_ns % RL_SECOND)};
 
+		__atomic_store_n(h->asks, before + c->shares.counts.asks, __ATOMIC_RELAXED);
 		ppoll(&p, 1, &wait, NULL);
 	}
 }
@@ -89,5 +95,6 @@ host_end(struct host *h)
 	host_kill_daemon(h);
 	rl_close(h->rl);
 	rl_unlink(h->segment);
-	h->rl = NULL;
+	munmap(h->asks, sizeof *h->asks);
+	*h = (struct host){0};
 }

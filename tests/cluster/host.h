@@ -14,6 +14,7 @@ struct host {
 	char segment[64];
 	struct rl *rl;
 	pid_t daemon;
+	uint64_t *asks; /* questions about shares, of all its daemons: each tells it here */
 };
 
 /* A segment of that name, with room for a cluster's limits, and no daemon as yet. */
