@@ -334,6 +334,7 @@ is_banned() {
 		rlctl cluster $verb
 		exits 2
 		complains 'the store is in use with another one'
+		[ "${#stderr_lines[@]}" -eq 1 ] || fail_with "$stderr"
 	done
 	[ "$(redis-cli -p "$port" --scan --pattern 'rl1:o:*')" = '' ]
 	rlctl cluster secret
