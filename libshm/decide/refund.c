@@ -120,7 +120,7 @@ rl_refund_units(struct rl *rl, const struct rl_charge *charge, uint32_t cost, ui
 	struct rl_slot slot;
 	const struct rl_segment *s;
 
-	if (!rl_charge_is_sound(charge) || rl_charge_is_of_cell(charge))
+	if (!rl_charge_is_sound(charge) || rl_charge_is_of_overflow(charge))
 		return 0;
 	rl = charged_by(rl, charge);
 	limit = rl ? rl_handle_limit(rl, rl_charge_row(charge)) : NULL;

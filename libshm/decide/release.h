@@ -15,7 +15,7 @@ rl_charge_is_held(const struct rl_charge *charge)
 
 /* Was it charged to an overflow counter? Then only a debt comes of it. */
 static inline bool
-rl_charge_is_of_cell(const struct rl_charge *charge)
+rl_charge_is_of_overflow(const struct rl_charge *charge)
 {
 	return (charge->place & RL_CHARGE_CELL) != 0;
 }

@@ -33,7 +33,7 @@ part_of(struct rl *rl, const struct rl_compiled *limit, const struct rl_charge *
 		.hash = charge->key ^ limit->salt,
 		.is_asked = true,
 	};
-	if (rl_charge_is_of_cell(charge))
+	if (rl_charge_is_of_overflow(charge))
 		memcpy(p->network, &charge->epoch, sizeof charge->epoch);
 	rl_policy_of_limit(p->segment, limit->id, &p->quota, &p->index);
 	p->quota.capacity = charge->capacity;
