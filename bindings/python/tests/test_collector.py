@@ -105,6 +105,7 @@ CALLS = {
         "_duration_ns": lambda u: _rl._duration_ns(Number(5), "seconds"),
         "_check_limits": lambda u: _rl._check_limits(({"capacity": Number(5), "".join(("win", "dow")): 1},)),
         "_error_symbol": lambda u: _rl._error_symbol(Number(22)),
+        "_problem": lambda u: _rl._problem(503),
         "place": lambda u: _rl.place(f"collector-{os.getpid()}")["is_there"],
     },
     rl.Segment: {
@@ -140,6 +141,7 @@ CALLS = {
     rl.Result: {
         "headers": lambda u: u.rule.check(u.key("alice"), 5, at_ns=u.now).headers(older=True)[-2:],
         "refund": lambda u: [u.result.refund(at_ns=u.now) for _ in range(2)], "release": lambda u: u.held.release(),
+        "problem": lambda u: u.rule.check(u.key("alice"), 5, at_ns=u.now).problem(429),
         "settle": lambda u: u.rule.check(u.key("alice"), 2, at_ns=u.now).settle(Number(1), at_ns=u.now),
         "charges": lambda u: len(u.result.charges),
         "__enter__": lambda u: entered(u.held), "__exit__": lambda u: (entered(u.held), u.held.release()),
