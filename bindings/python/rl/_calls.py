@@ -134,18 +134,6 @@ def reset(self, key=None, *, prefix=None, network=None, rule=None, count=True):
     return self._reset(rule, *_pattern(key, prefix, network), count)
 
 
-def is_current(self):
-    """Whether the segment's name still leads to this segment: not after unlink() and a new one."""
-    info = self.info()
-    if not info["name"]:
-        return True
-    try:
-        with _rl.Segment(info["name"], existing=True, readonly=True, any_owner=True) as now:
-            return now.info()["created_ns"] == info["created_ns"]
-    except OSError:
-        return False
-
-
 # Rule
 
 
@@ -451,7 +439,7 @@ def client_key(address, v6=64):
 
 
 METHODS = {
-    _rl.Segment: [rule, check_all, check_all_async, check_many, ban, allow, unban, reset, is_current],
+    _rl.Segment: [rule, check_all, check_all_async, check_many, ban, allow, unban, reset],
     _rl.Rule: [hold, spend, wait, wait_async, limit, _rule_ban, _rule_allow, _rule_unban],
     _rl.Result: [stream, stream_async, __aenter__, __aexit__],
 }

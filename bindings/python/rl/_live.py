@@ -35,25 +35,12 @@ class LiveSegment:
         self._options = options
         self._lock = threading.Lock()
         _all.add(self)
-        self._segment = self._file = self._error = None
+        self._segment = self._error = None
         self.fresh_until = 0.0  # by time.monotonic(): when get() looks again
 
-    def _file_now(self):
-        try:
-            status = os.stat(_rl.place(self.name)["path"])
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
-
     def _look(self):
-        if not self._options.get("private"):
-            file = self._file_now()
-            if self._segment is not None and file == self._file:
-                return
-        elif self._segment is not None:
-            return
-        self._segment = _rl.Segment(self.name, **self._options)
-        self._file = self._file_now()
+        if self._segment is None or not self._segment.is_current():
+            self._segment = _rl.Segment(self.name, **self._options)
 
     def get(self):
         """The segment as it is now. A handle that was replaced is closed when its last user lets go of it."""

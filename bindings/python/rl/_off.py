@@ -187,6 +187,9 @@ class Segment:
     def rules(self):
         return []
 
+    def is_current(self):
+        return True
+
     def now_ns(self):
         return time.time_ns()
 

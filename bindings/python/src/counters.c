@@ -61,7 +61,7 @@ space_moved(struct rule *self, int error)
 
 	if (error != RL_EREMOVED || !(name = PyUnicode_AsUTF8AndSize(self->name, NULL)))
 		return 0;
-	space = rl_define_counters(self->segment->rl, name);
+	space = rl_define_counters(self->segment->s.rl, name);
 	if (space < 0 || space == self->handle)
 		return 0;
 	self->handle = space;
@@ -77,7 +77,7 @@ answer(struct rule *self, enum rl_counter_op op, struct rl_counter_item *item)
 
 	do {
 		item->space = self->handle;
-		done = rl_counter_apply(self->segment->rl, op, item, &count);
+		done = rl_counter_apply(self->segment->s.rl, op, item, &count);
 	} while (space_moved(self, done));
 	if (done < 0)
 		return raise_error(self->state, done, "counter");

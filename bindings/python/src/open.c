@@ -110,18 +110,16 @@ segment_open(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!self)
 		return NULL;
 	self->state = PyType_GetModuleState(type);
-	self->rl = NULL;
 	self->users = self->is_closing = 0;
-	Py_BEGIN_ALLOW_THREADS if (o.is_private) error = rl_open_private(&o.options, &self->rl);
-	else error = rl_open(o.name, &o.options, &self->rl);
+	Py_BEGIN_ALLOW_THREADS if (o.is_private) error = rlb_open_private(&self->s, &o.options);
+	else error = rlb_open(&self->s, o.name, &o.options);
 	Py_END_ALLOW_THREADS;
 	if (error == 0) {
 		struct rl_cluster_info info;
 
-		self->may_sleep = rl_cluster_info(self->rl, &info) == 0;
+		self->may_sleep = rl_cluster_info(self->s.rl, &info) == 0;
 		return (PyObject *)self;
 	}
-	self->rl = NULL;
 	open_failed(self->state, &o, error);
 	Py_DECREF(self);
 	return NULL;

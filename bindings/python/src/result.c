@@ -58,7 +58,7 @@ static int
 release(struct result *self)
 {
 	struct rl_hold holds[RL_LIMITS_MAX];
-	struct rl *rl = self->rule->segment->rl;
+	struct rl *rl = self->rule->segment->s.rl;
 	int done;
 
 	if (!rl || self->held == 0)
@@ -155,7 +155,7 @@ policy_of(const struct result *self, struct rl_rule_info *info, struct rl_http_p
 {
 	const struct rl_result *r = &self->r;
 
-	if (rl_rule_info(self->rule->segment->rl, self->rule->handle, info) != 1)
+	if (rl_rule_info(self->rule->segment->s.rl, self->rule->handle, info) != 1)
 		return 0; /* removed meanwhile */
 	const struct rl_algorithm_info *algorithm =
 		rl_algorithm_info(info->limits[r->index].algorithm);

@@ -31,6 +31,7 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "segment.h"
 #include "values.h"
 
 #define VERDICTS (RL_UNDECIDED + 1)
@@ -45,10 +46,10 @@ struct state {
 
 struct segment {
 	PyObject_HEAD struct state *state;
-	struct rl *rl;  /* NULL: closed */
-	int users;      /* calls that are without the GIL */
-	int is_closing; /* the last of them closes */
-	int may_sleep;  /* a decision may, for a share of a cluster's limit */
+	struct rlb_segment s; /* its rl is NULL: closed */
+	int users;            /* calls that are without the GIL */
+	int is_closing;       /* the last of them closes */
+	int may_sleep;        /* a decision may, for a share of a cluster's limit */
 };
 
 struct rule {

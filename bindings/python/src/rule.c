@@ -39,7 +39,7 @@ rule_moved(struct rule *rule, const struct rl_result *r)
 
 	if (r->error != RL_EREMOVED || !(name = PyUnicode_AsUTF8AndSize(rule->name, NULL)))
 		return 0;
-	handle = rl_find(rule->segment->rl, name);
+	handle = rl_find(rule->segment->s.rl, name);
 	if (handle < 0 || handle == rule->handle)
 		return 0;
 	rule->handle = handle;
@@ -50,7 +50,7 @@ static void
 decide(struct segment *segment, struct rl_item *item, enum rl_how how, uint64_t max_wait_ns,
        struct rl_result *r)
 {
-	struct rl *rl = segment->rl;
+	struct rl *rl = segment->s.rl;
 
 	if (!segment->may_sleep || how != RL_CHECK) {
 		rl_decide(rl, item, 1, how, max_wait_ns, r, NULL);
@@ -182,7 +182,7 @@ allows_refused(struct rule *self, struct key *key, uint64_t cost)
 	struct rl_result r;
 
 	do
-		rl_check(self->segment->rl, self->handle, key->bytes, key->len, cost, &r);
+		rl_check(self->segment->s.rl, self->handle, key->bytes, key->len, cost, &r);
 	while (rule_moved(self, &r));
 	key_drop(key);
 	if (r.verdict == RL_UNDECIDED)

@@ -22,8 +22,8 @@
 struct rl *
 segment_rl(const struct segment *segment)
 {
-	if (segment->rl && !segment->is_closing)
-		return segment->rl;
+	if (segment->s.rl && !segment->is_closing)
+		return segment->s.rl;
 	PyErr_SetString(PyExc_ValueError, "the segment is closed");
 	return NULL;
 }
@@ -45,9 +45,9 @@ segment_at(const struct segment *segment, PyObject *at, uint64_t *now_ns)
 static void
 close_now(struct segment *self)
 {
-	struct rl *rl = self->rl;
+	struct rl *rl = self->s.rl;
 
-	self->rl = NULL;
+	self->s.rl = NULL;
 	rl_close(rl);
 }
 
@@ -73,7 +73,7 @@ segment_dealloc(PyObject *object)
 {
 	PyTypeObject *type = Py_TYPE(object);
 
-	if (SEGMENT(object)->rl)
+	if (SEGMENT(object)->s.rl)
 		close_now(SEGMENT(object));
 	PyObject_Free(object);
 	Py_DECREF(type);
@@ -86,7 +86,7 @@ segment_close(PyObject *object, PyObject *ignored)
 {
 	(void)ignored;
 	SEGMENT(object)->is_closing = 1;
-	if (CLOSES_AT_ONCE && SEGMENT(object)->users == 0 && SEGMENT(object)->rl)
+	if (CLOSES_AT_ONCE && SEGMENT(object)->users == 0 && SEGMENT(object)->s.rl)
 		close_now(SEGMENT(object));
 	return Py_NewRef(Py_None);
 }
@@ -182,6 +182,20 @@ segment_reset(PyObject *object, PyObject *args)
 		return raise_error(self->state, error, NULL);
 	return Py_BuildValue("(KK)", (unsigned long long)counts.forgotten,
 	                     (unsigned long long)counts.unknown);
+}
+
+PyDoc_STRVAR(
+	is_current_doc,
+	"is_current($self)\n--\n\n"
+	"Whether the segment's name still leads to this one: not after unlink() and a new one. "
+	"A private segment is always current.");
+static PyObject *
+segment_is_current(PyObject *object, PyObject *ignored)
+{
+	(void)ignored;
+	if (!segment_rl(SEGMENT(object)))
+		return NULL;
+	return PyBool_FromLong(rlb_is_current(&SEGMENT(object)->s));
 }
 
 PyDoc_STRVAR(now_doc, "now_ns($self)\n--\n\nNow on the segment's clock: nanoseconds since 1970.");
@@ -287,7 +301,7 @@ static PyObject *
 get_is_closed(PyObject *object, void *closure)
 {
 	(void)closure;
-	return PyBool_FromLong(!SEGMENT(object)->rl || SEGMENT(object)->is_closing);
+	return PyBool_FromLong(!SEGMENT(object)->s.rl || SEGMENT(object)->is_closing);
 }
 
 static PyObject *
@@ -324,6 +338,7 @@ static PyMethodDef methods[] = {
 	{"_check_all", (PyCFunction)(void (*)(void))check_all, METH_FASTCALL | METH_KEYWORDS, NULL},
 	{"_check_many", (PyCFunction)(void (*)(void))check_many, METH_FASTCALL | METH_KEYWORDS,
          NULL},
+	{"is_current", segment_is_current, METH_NOARGS, is_current_doc},
 	{"now_ns", segment_now, METH_NOARGS, now_doc},
 	{"settle", KEYWORDS(segment_settle), settle_doc},
 	{"give_back", segment_give_back, METH_NOARGS, give_back_doc},

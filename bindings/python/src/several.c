@@ -138,7 +138,7 @@ static enum rl_verdict
 decide_all(struct batch *b, size_t *decided)
 {
 	enum rl_verdict verdict;
-	struct rl *rl = b->segment->rl;
+	struct rl *rl = b->segment->s.rl;
 
 	if (!b->segment->may_sleep || b->count == 0)
 		return rl_check_all(rl, b->items, (size_t)b->count, b->filled, decided);
@@ -180,7 +180,7 @@ check_many(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *na
 	uint64_t now_ns;
 
 	if (begin(&b, "check_many", args, count, names, &now_ns) == 0) {
-		rl_check_many(b.segment->rl, b.items, (size_t)b.count, b.filled);
+		rl_check_many(b.segment->s.rl, b.items, (size_t)b.count, b.filled);
 		answer = batch_results(&b, now_ns);
 	}
 	batch_free(&b);

@@ -605,6 +605,27 @@ def test_live_segments_follow_the_name(name, monkeypatch):
         missing.get()
     with rl.Segment(name):
         assert missing.get().is_current()
+    private = rl.LiveSegment(private=True)
+    assert private.get() is private.get() and private.get().is_current()
+
+
+def test_a_live_segment_that_was_replaced_as_it_was_opened_is_not_kept(name, monkeypatch):
+    from types import SimpleNamespace
+
+    from rl import _live
+
+    def replaced(*args, **options):
+        segment = rl.Segment(*args, **options)
+        rl.unlink(name)
+        rl.Segment(name).close()
+        return segment
+
+    monkeypatch.setattr(_live, "_EVERY", 0.0)
+    live = rl.LiveSegment(name)
+    with monkeypatch.context() as patch:
+        patch.setattr(_live, "_rl", SimpleNamespace(Segment=replaced, place=rl.place))
+        assert not live.get().is_current()
+    assert live.get().is_current()
 
 
 def test_nothing_leaks():
