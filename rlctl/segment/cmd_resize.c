@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <rl_admin.h>
+#include <rl_fields.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,6 +21,10 @@
 
 #define SLICE 16384 /* slots between two looks at signals */
 
+/*
+ * Of a segment's options these two, for they are all that rl_resize() takes: the rest was laid out
+ * when it was made.
+ */
 const struct command_option resize_options[] = {
 	{"keys", 'k', "N", "room for so many keys; 5M is five million, 200k as many thousand"},
 	{"ring", 'r', "N", "entries kept for each key; not fewer than there are"},
@@ -37,34 +42,38 @@ struct resize {
 	bool is_over;  /* all have moved */
 };
 
-/* 200k, 5M, or a plain number. */
+/* 200k, 5M, or a plain number; what the option of that name of a segment may be. */
 static bool
-count_need(const char *what, const char *text, uint32_t most, uint32_t *count)
+size_read(const struct context *context, const char *name, uint32_t *size)
 {
-	const char *end = text;
+	const struct rl_field *field = rl_field_find(RL_OF_OPTIONS, name, strlen(name));
+	const char *text = option_value(context, name), *end = text;
 	uint64_t number = 0, unit = 1;
-	bool is_number = number_read(&end, &number);
+	bool is_number;
 
+	if (!text)
+		return true;
+	is_number = number_read(&end, &number);
 	if (is_number && (*end == 'k' || *end == 'M'))
 		unit = *end++ == 'k' ? 1000 : 1000000;
-	if (!is_number || *end != '\0' || number == 0 || number > most / unit) {
-		complain("%s: '%s' is not a number from 1 to %" PRIu32 ", such as 200k or 5M", what,
-		         text, most);
+	if (!is_number || *end != '\0' || number < field->least || number > field->most / unit) {
+		complain("--%s: '%s' is not a number from %" PRIu64 " to %" PRIu64
+		         ", such as 200k or 5M",
+		         name, text, field->least, field->most);
 		return false;
 	}
-	*count = (uint32_t)(number * unit);
+	*size = (uint32_t)(number * unit);
 	return true;
 }
 
 static bool
 read_options(const struct context *context, struct resize *r)
 {
-	const char *keys = option_value(context, "keys"), *ring = option_value(context, "ring");
-
-	r->is_asked = keys || ring;
 	r->is_dry = option_value(context, "dry-run") != NULL;
-	return (!keys || count_need("--keys", keys, RL_KEYS_MAX, &r->to.keys)) &&
-	       (!ring || count_need("--ring", ring, RL_RING_MAX, &r->to.ring));
+	if (!size_read(context, "keys", &r->to.keys) || !size_read(context, "ring", &r->to.ring))
+		return false;
+	r->is_asked = r->to.keys > 0 || r->to.ring > 0;
+	return true;
 }
 
 static struct bytes_text
