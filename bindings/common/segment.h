@@ -41,7 +41,10 @@ int rlb_open_private(struct rlb_segment *s, const struct rl_options *options);
 int rlb_open_later(struct rlb_segment *s, const char *name, const struct rl_options *options);
 void rlb_close(struct rlb_segment *s);
 
-/* Does its name lead to it still? A private one has none, and is. For who changes over in another way than rlb_look(). */
+/*
+ * Does its name lead to it still? A private one has none, and is current. For who changes over in
+ * another way than rlb_look().
+ */
 int rlb_is_current(const struct rlb_segment *s);
 
 /* Change over if the name has another segment: 1 done, 0 it has not, or a negative error. */
