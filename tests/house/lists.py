@@ -4,7 +4,8 @@
 
 Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), which
 leaves those that rl.json(5) calls by the same name to it, or of options in rl_open(3), or of a result in rl_check(3). What a seat
-takes is in its stubs or its page, or that leaves it to rl.json(5). Each error of rl.h has its line, and each line its place in rl_strerror(3).
+takes is in its stubs or its page, or that leaves it to rl.json(5). Who reads a result by hand reads all of it. Each error of rl.h has
+its line, and each line its place in rl_strerror(3).
 Run from the top.
 """
 import glob
@@ -40,7 +41,7 @@ def split(arguments):
 
 def fields(path, macro):
     text = re.sub(r"/\*.*?\*/", "", read(path), flags=re.S)
-    for found in re.finditer(rf"^{macro}\(((?:\"(?:[^\"\\]|\\.)*\"|[^\"])*?)\)\n(?=RL_|\Z|#)", text + "\n", re.M):
+    for found in re.finditer(rf"^{macro}\(((?:\"(?:[^\"\\]|\\.)*\"|[^\"])*?)\)\n(?=RL_|\Z|#)", text, re.M):
         yield split(found[1].replace("\n", " "))
 
 
@@ -138,6 +139,7 @@ def seats():
             yield from lacking(seat, taken(seat, path, macro))
     for seat in RESULT_SEATS:
         yield from lacking(seat, [(name,) for name, *_ in fields("include/rl_result_fields.def", "RL_RESULT_FIELD")])
+    yield from readers()
 
 
 def errors():
@@ -148,6 +150,29 @@ def errors():
         yield f"include/rl_errors.def: no {number}, which rl.h has"
     if lines != page:
         yield f"man/rl_strerror.3: other errors than include/rl_errors.def: {sorted(set(lines.items()) ^ set(page.items()))}"
+
+
+# Where the fields of a result are read by hand, one after the other, and why is said there: each has a line of its own.
+# {name} is the member, {word} what it is called in Python, {camel} the same in camel case. Of a duration {word} is without its
+# unit, in which it is given, too: _ns in Python, Ns in PHP, and in Node milliseconds, Ms, beside `ns`.
+RESULT_READERS = (
+    ("bindings/php/ext/php_result.c", r"\bRESULT->r\.{name}\b", r"Rl_Result, {camel}\)|READER\({camel},", r"READER\({camel}Ns,"),
+    ("bindings/node/src/decide.c", r"\bWHOLE_\w+\] = .*r->{name};|put_time\(to, \d, r->{name}\);", "", ""),
+    ("bindings/node/lib/result.js", "", r"\bthis\.{bare}(?:Ms)? = ", r"\bthis\.{camel}Ms = (?s:.*)\b{camel}\b.*= \["),
+    ("bindings/python/src/result.c", "", r'\{{"{word}", |MEMBER\({word},', r"MEMBER\({name},"),
+)
+
+
+def readers():
+    for path, member, word, unit in RESULT_READERS:
+        text = read(path)
+        for name, kind, *_ in fields("include/rl_result_fields.def", "RL_RESULT_FIELD"):
+            plain = re.sub("_ns$", "", name)
+            camel, bare = (re.sub(r"_([a-z])", lambda m: m[1].upper(), of) for of in (plain, re.sub("^is_", "", plain)))
+            for pattern in (member, word, unit if kind == "DURATION" else ""):
+                wanted = pattern.format(name=name, word=plain, camel=camel, bare=bare)
+                if not re.search(wanted, text):
+                    yield f"{path}: {name} of a result is not read: nothing there is like {wanted}"
 
 
 def results():

@@ -7,7 +7,7 @@ const { codeOf } = require('./errors.js')
 const VERDICTS = ['allowed', 'denied', 'never', 'undecided']
 const REASONS = ['limit', 'ban', 'exemption', 'reserve', 'share']
 
-// What librl answered. Times are milliseconds, rounded up; Infinity is never.
+// What librl answered. Times are milliseconds, rounded up; Infinity is never. By hand, see put_result() in src/decide.c.
 class Result {
   constructor (from, at = 0) {
     const { whole } = from

@@ -145,6 +145,10 @@ is_denied(const struct rl_result *r)
 	return r->verdict == RL_DENIED || r->verdict == RL_NEVER;
 }
 
+/*
+ * By hand, and held against rl_result_fields.def by tests/house/lists.py: a method's name is in
+ * camel case, which the preprocessor cannot make of a field's, and stands in the stub anyway.
+ */
 READER(verdict, RETURN_STRING(rlb_verdict((int)RESULT->r.verdict)))
 READER(reason, RETURN_STRING(rlb_reason((int)RESULT->r.reason)))
 READER(isAllowed, RETURN_BOOL(RESULT->r.verdict == RL_ALLOWED))

@@ -397,6 +397,10 @@ result_repr(PyObject *object)
 	                            r->remaining, r->limit);
 }
 
+/*
+ * By hand, and held against rl_result_fields.def by tests/house/lists.py: each has its own type in
+ * Python and its own help().
+ */
 #define OFFSET(field) ((void *)offsetof(struct rl_result, field))
 static PyGetSetDef getters[] = {
 	{"verdict", get_verdict, NULL,
