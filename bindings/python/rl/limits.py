@@ -30,11 +30,10 @@ from ._live import LiveSegment
 _SECOND = 10**9
 _MOST = _rl.CAPACITY_MAX
 _REMEMBERED = 1000  # limits whose rule a storage keeps at hand
-_OTHERS = {"on_full": str, "buffer": float, "mode": lambda text: int(text, 8), "group": str}
-_DEFAULTS = {name: option.default for name, option in inspect.signature(_rl.Segment).parameters.items() if name != "name"}
-_FLAGS = {name for name, default in _DEFAULTS.items() if isinstance(default, bool)}
-_NUMBERS = set(_DEFAULTS) - _FLAGS - set(_OTHERS)
 _YES_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+# What each option of a segment makes of a text: what its default is, but for two that a text says in a way of its own.
+_READERS = {name: type(option.default) for name, option in inspect.signature(_rl.Segment).parameters.items() if name != "name"}
+_READERS.update(mode=lambda text: int(text, 8), group=str)
 
 # limits 3.14 and later
 _SLIDING = getattr(limits.storage, "SlidingWindowCounterSupport", None)
@@ -47,11 +46,7 @@ def _option(name, text):
     if not isinstance(text, str):
         return text
     try:
-        if name in _NUMBERS:
-            return int(text)
-        if name in _FLAGS:
-            return _YES_NO[text.lower()]
-        return _OTHERS[name](text)
+        return _YES_NO[text.lower()] if _READERS[name] is bool else _READERS[name](text)
     except (KeyError, ValueError):
         raise ValueError(f"storage: {name}={text!r} is not what this option takes") from None
 
@@ -61,11 +56,10 @@ def parse_uri(uri, options):
     parts = urllib.parse.urlsplit(uri or "rl+shm://")
     name = parts.netloc + parts.path
     given = dict(urllib.parse.parse_qsl(parts.query, strict_parsing=bool(parts.query)))
-    known = _NUMBERS | _FLAGS | set(_OTHERS)
     for option in given:
-        if option not in known and option != "prefix":
-            raise ValueError(f"storage: {uri} has an unknown option {option!r}; known are {', '.join(sorted(known))}")
-    given.update({option: value for option, value in options.items() if option in known or option == "prefix"})
+        if option not in _READERS and option != "prefix":
+            raise ValueError(f"storage: {uri} has an unknown option {option!r}; known are {', '.join(sorted(_READERS))}")
+    given.update({option: value for option, value in options.items() if option in _READERS or option == "prefix"})
     prefix = given.pop("prefix", "limits")
     return name.strip("/") or "default", prefix, {option: _option(option, text) for option, text in given.items()}
 

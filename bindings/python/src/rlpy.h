@@ -179,7 +179,7 @@ extern PyStructSequence_Desc count_desc;
 #define SEGMENT_DOC                                                                                \
 	"Segment(name='default', *, keys=0, ring=64, key_bytes=0, rules=0, overrides=0, bans=0,\n" \
 	"        holders=0, cells=0, reserves=0, events=0, changes=0, on_full='reserve', "         \
-	"buffer=0,\n"                                                                              \
+	"buffer=0.0,\n"                                                                            \
 	"        mode=0, group=None, private=False, readonly=False, existing=False, "              \
 	"any_owner=False,\n"                                                                       \
 	"        huge_pages=False, populate=False, at_least=False)\n--\n\n"                        \

@@ -222,6 +222,8 @@ def test_what_an_uri_says_is_what_there_is(name):
         assert (info["ring"], info["mode"], info["on_full"]) == (256, 0o600, "deny") and info["keys"] >= 5000
         storage.incr("a/5/1/minute", 60)
         assert segment.rules() == ["app/fixed/60"]
+    with limits.storage.storage_from_string("rl+shm://any?private=1&buffer=1.5")._live.get() as private:
+        assert private.info()["buffer_ns"] == 1_500_000_000
     reserve = limits.storage.storage_from_string("rl+shm://any?private=1&cells=128&reserves=2")
     assert reserve.incr("a/5/1/minute", 60) == 1
     assert limits.storage.storage_from_string(f"rl+shm://{name}?cells=128&reserves=2&at_least=1").check() is False
