@@ -121,7 +121,7 @@ CALLS = {
         "now_ns": lambda u: u.segment.now_ns() > 0, "give_back": lambda u: u.segment.give_back(),
         "settle": lambda u: u.segment.settle(u.result.charges, Number(0), at_ns=u.now),
         "info": lambda u: u.segment.info()["rules_used"], "sweep": lambda u: u.segment.sweep(at_ns=Number(3)),
-        "is_closed": lambda u: u.segment.is_closed, "name": lambda u: u.segment.name,
+        "is_current": lambda u: u.segment.is_current(), "is_closed": lambda u: u.segment.is_closed, "name": lambda u: u.segment.name,
     },
     rl.Rule: {
         "check": lambda u: u.rule.check(u.key("b"), Number(2), capacity=Number(3), at_ns=u.now),
