@@ -56,8 +56,7 @@ repack() {
 boot() {
 	"$top/tests/systemd/root.sh" "$root" "$work"/rl/build/rlctl "$work"/rl/build/rld
 	mkdir "$root/root/first" "$root/root/later" "$root/root/other"
-	cp "$work"/lib*rl*_*.deb "$work"/rl-tools_*.deb "$root/root/first"
-	rm -f "$root"/root/first/lib*-mod-*.deb
+	cp "$work"/{librl1,librl-dev,rl-tools}_*.deb "$root/root/first"
 	for package in "$root"/root/first/*.deb; do
 		repack "$package" 0.9.0+later later
 		repack "$package" 0.9.0+other other "$work/rl/build/v/older"
