@@ -87,8 +87,12 @@ traffic() {
 	on list --sort denied --limit 3 --output tsv --no-headers
 	worst=$(grep ' denied$' "$verdicts" | awk '{ print $3 }' | sort | uniq -c | sort -k1,1nr -k2 | awk '{ print $1, $2 }')
 	[ "$(awk -F'\t' '{ print $7, $10 }' <<<"$output" | sort -k1,1nr -k2)" = "$worst" ]
-	on list --sort rate --limit 3 --output tsv --no-headers
-	[ "$(cut -f 10 <<<"$output" | sort)" = "$(awk '{ print $2 }' <<<"$worst" | sort)" ]
+	# Of the last seconds: the first who were denied may be over by now, but nobody else is among those that are not.
+	on list --sort rate --output tsv --no-headers
+	cut -f 8 <<<"$output" | sort -c -g -r
+	awk -F'\t' '$8 > 0 { print $10 }' <<<"$output" | sort >"$BATS_TEST_TMPDIR/now"
+	[ -s "$BATS_TEST_TMPDIR/now" ]
+	[ "$(awk '{ print $2 }' <<<"$worst" | sort | comm -23 "$BATS_TEST_TMPDIR/now" -)" = '' ]
 	rlctl --json
 	[ "$(jq --arg name "$segment" '.segments[] | select(.name == $name).denied' <<<"$output")" -eq "$(grep -c ' denied$' "$verdicts")" ]
 	on stats --history --json
