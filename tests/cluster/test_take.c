@@ -284,6 +284,9 @@ test_nothing_is_taken_away(void **state)
 	a.limit = 5;
 	a.seq++;
 	assert_int_equal(ask(&a, got), 6);
+	a.need = 1; /* nor where that is free, of what it has */
+	a.seq++;
+	assert_int_equal(ask(&a, got), 6);
 	b.want = b.need = 9;
 	b.seq++;
 	assert_int_equal(ask(&b, got), 4);
