@@ -13,7 +13,7 @@ pids=()
 clean() {
 	for pid in "${pids[@]}"; do kill -9 "$pid" 2>/dev/null || :; done
 	wait 2>/dev/null || :
-	for host in 1 2 3; do "$build/rlctl" --segment "$name-$host" unlink >/dev/null 2>&1 || :; done
+	for host in 1 2 3; do "$build/rlctl" --segment "$name-$host" unlink --yes >/dev/null 2>&1 || :; done
 	rm -rf "$dir"
 }
 trap clean EXIT
