@@ -126,12 +126,13 @@ class Postgres:
         shutil.rmtree(self.root, ignore_errors=True)
 
     def set(self, *settings):
-        """More settings, by a reload."""
+        """More settings, by a reload: it is over when the server, which tells of it first, lets somebody in."""
         with open(os.path.join(self.data, "postgresql.auto.conf"), "a", encoding="utf-8") as file:
             file.write("\n".join(settings) + "\n")
         before = self.logged().count("reloading configuration files")
         self.server.send_signal(1)
         wait_for("a reload", lambda: self.logged().count("reloading configuration files") > before)
+        self.psql("SELECT 1")
 
     def popen(self, user="admin", database="postgres", **more):
         """A session that reads from its stdin; it prints values alone."""
