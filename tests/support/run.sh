@@ -43,12 +43,15 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-# A machine on which rl is installed has /dev/shm/rl, where programs then make segments; tests look
-# for them in /dev/shm, and have one of their own there.
-if [ -e /dev/shm/rl ]; then
-	# shellcheck disable=SC2016 # the inner shell's
-	exec unshare --mount sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"' - "$0" "$@"
+# Tests look for segments in /dev/shm, and have one of their own there: on a machine on which rl is installed programs make
+# them in /dev/shm/rl, and what others left, a test that was killed among them, is taken for a test's own once a process
+# has the number in its name again. Who may not mount has what is there.
+own_memory=(unshare --mount sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"' -)
+if [ -z "${RL_TEST_MEMORY:-}" ] && { [ -e /dev/shm/rl ] || "${own_memory[@]}" true 2>/dev/null; }; then
+	RL_TEST_MEMORY=new exec "${own_memory[@]}" "$0" "$@"
 fi
+memory=${RL_TEST_MEMORY:-}
+export RL_TEST_MEMORY=given # to a run that a test starts
 
 unset MAKEFLAGS # a make that a test calls has nothing to do with the jobs of the one that calls this
 results=$(mktemp)
@@ -60,5 +63,6 @@ passed=$(grep -c '^ok  ' "$results")
 skipped=$(grep -c '^skip  ' "$results")
 failed=$(($# - passed - skipped))
 parts=$(grep -c '^part  ' "$results")
+[ "$memory" != new ] || find /dev/shm -mindepth 1 -printf 'left in %p\n'
 echo "$passed passed, $failed failed, $skipped skipped, $parts skipped in those that passed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

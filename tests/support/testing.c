@@ -67,8 +67,10 @@ test_segment_name(void)
 
 	if (name[0] == '\0' && given)
 		snprintf(name, sizeof name, "%s", given);
-	else if (name[0] == '\0')
+	else if (name[0] == '\0') {
 		snprintf(name, sizeof name, "test-%d", (int)getpid());
+		rl_unlink(name); /* of a process that had this number and was killed */
+	}
 	return name;
 }
 
