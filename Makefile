@@ -603,12 +603,12 @@ profile: build/tests/bench/bench
 	@cat build/profile.new
 	@$(if $(LANE),rm,mv) build/profile.new $(if $(LANE),,build/profile.txt)
 
-# The source, of what git knows in a checkout and of what is there in a tarball. Nothing of this machine or of today is in it:
+# The source: what git knows, and where it tells nothing, as in a tarball, what is there. Nothing of this machine or of today is in it:
 # files have the date of the last entry of debian/changelog.
 DIST = rl-$(VERSION)
 dist:
 	@rm -rf build/dist && mkdir -p build/dist
-	@if [ -e .git ]; then git ls-files -z; else find . -path ./build -prune -o ! -type d -printf '%P\0'; fi | LC_ALL=C sort -z >build/dist/files
+	@{ { [ -e .git ] && git ls-files -z; } || find . \( -path ./build -o -path ./.git \) -prune -o ! -type d -printf '%P\0'; } | LC_ALL=C sort -z >build/dist/files
 	@tar --create --file=build/dist/$(DIST).tar --null --files-from=build/dist/files --format=ustar --owner=0 --group=0 --numeric-owner \
 		--mode=u=rwX,go=rX --mtime="$$(sed -n '/^ -- /{s/.*>  //p;q}' debian/changelog)" --transform='s,^,$(DIST)/,S'
 	@rm build/dist/files && gzip -n9 build/dist/$(DIST).tar

@@ -42,10 +42,12 @@ ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:")
 
 
 def tracked():
-    """What belongs to the source: of a checkout what git knows, of a tarball what is there."""
-    if os.path.isdir(".git"):
-        return subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split("\n")
-    return [str(path) for path in pathlib.Path(".").rglob("*") if path.is_file() and path.parts[0] != "build"]
+    """What belongs to the source: what git knows, and where it tells nothing, as in a tarball, what is there."""
+    if os.path.exists(".git") and shutil.which("git"):
+        told = subprocess.run(["git", "ls-files"], check=False, stdout=subprocess.PIPE, text=True)
+        if told.returncode == 0:
+            return told.stdout.split("\n")
+    return [str(path) for path in pathlib.Path(".").rglob("*") if path.is_file() and path.parts[0] not in ("build", ".git")]
 
 
 def target(path):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `make dist` makes the same bytes twice, also from what it has made and whoever's the files are; the sum is right, nothing of
-# a build is in it, and make finds all parts of every program there. With `whole` all of it is built from it.
+# `make dist` makes the same bytes twice, also from what it has made, whoever's the files are and where git refuses to tell; the
+# sum is right, nothing of a build is in it, and make finds all parts of every program there. With `whole` all of it is built from it.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -33,6 +33,7 @@ unpack one
 tree=$work/one/rl-$version
 find "$tree" -exec touch -h -d '2001-02-03' {} +
 chmod -R g+w,o-r "$tree"
+echo 'no repository' >"$tree/.git"
 (umask 077 && dist "$tree" second.tar.gz)
 cmp "$work/first.tar.gz" "$work/second.tar.gz" || fail 'two of one source differ'
 for part in Makefile .ci/run tests/support/need.sh; do
