@@ -30,9 +30,9 @@ needs_container() {
 	[ -d /sys/fs/cgroup ] || skip 'there are no control groups here'
 }
 
-# Wait until a command succeeds, in steps of 50 ms, up to 20 s.
+# Wait until a command succeeds, in steps of 50 ms, two minutes and more: the machine may be busy.
 eventually() {
-	local tries=400
+	local tries=2400
 	until "$@" >/dev/null 2>&1; do
 		tries=$((tries - 1))
 		[ "$tries" -gt 0 ] || fail "never came true: $*"
