@@ -21,6 +21,7 @@ nav a { display: inline-block; margin-right: .8rem; }
 pre, .Bd { background: var(--code); overflow-x: auto; padding: .6rem; font-size: 14px; line-height: 1.4; }
 code { font-size: .92em; }
 p > code, li > code, td > code { background: var(--code); padding: 0 .2em; }
+.Bd pre { background: none; padding: 0; margin: 0; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; }
 .wide td, .wide th { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left; vertical-align: top; }
