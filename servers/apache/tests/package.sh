@@ -60,8 +60,9 @@ listen() {
 	sed -i "s/<VirtualHost .*>/<VirtualHost *:$port>/" "$root/etc/apache2/sites-available/000-default.conf"
 }
 
+# status [HOW_MANY]
 status() {
-	in_root curl -s -o /dev/null -w '%{http_code}\n' "http://127.0.0.1:$port/"
+	in_root curl -s -o /dev/null -w '%{http_code}\n' "http://127.0.0.1:$port/#[1-${1:-1}]"
 }
 
 make_root
@@ -77,7 +78,7 @@ in_root a2enmod -q rl >>"$work/a2.log"
 
 # As the README says: five lines.
 cat >>"$root/etc/apache2/sites-available/000-default.conf" <<-'EOF'
-	RLRule site 10/min
+	RLRule site 10/h
 	<Location "/">
 	    RLLimit site
 	</Location>
@@ -88,7 +89,7 @@ for _ in $(seq 600); do
 	in_root curl -s -o /dev/null "http://127.0.0.1:$port/robots.txt" && break
 	sleep 0.1
 done
-found=$(for _ in $(seq 15); do status; done | sort | uniq -c | tr -s ' \n' ' ')
+found=$(status 15 | sort | uniq -c | tr -s ' \n' ' ')
 [ "$found" = ' 9 200 6 429 ' ] || [ "$found" = ' 10 200 5 429 ' ] || fail "requests: $found"
 [ "$(status)" = 429 ] || fail 'it is limited no more'
 in_root apache2ctl graceful >"$work/graceful.log" 2>&1 || fail 'graceful'

@@ -42,7 +42,7 @@ make_root() {
 
 configure() {
 	mkdir -p "$root/etc/rl"
-	echo '{"segment": {"name": "mail"}, "rules": {"messages": {"algorithm": "fixed_window", "limit": "5/day"}}}' \
+	echo '{"segment": {"name": "mail"}, "rules": {"messages": {"limit": "5/day"}}}' \
 		>"$root/etc/rl/rl.json"
 	sed 's/"recipients"/"messages"/; s/, *"cost": "recipient_count"//' "$root/usr/share/doc/rl-postfix/examples/policyd.json" |
 		python3 -c 'import json, sys; s = json.load(sys.stdin); s["checks"] = s["checks"][:1]; json.dump(s, sys.stdout)' \
