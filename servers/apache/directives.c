@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The directives, each in a function that stores what it says or tells what is wrong with it. */
-#include "directives.h"
+#include "segment.h"
 #include "text.h"
 
 #include <apr_strings.h>
@@ -8,19 +8,6 @@
 #include <rl_http.h>
 
 #define BOX_RULE "block" /* RLBlock's, unless rule= says another */
-
-const char *
-place_of(cmd_parms *cmd)
-{
-	return apr_psprintf(cmd->pool, "%s:%u", cmd->directive->filename, cmd->directive->line_num);
-}
-
-const char *
-bad_word(cmd_parms *cmd, const char *word, const char *why)
-{
-	return apr_psprintf(cmd->pool, "%s: bad value or unknown word \"%s\"%s%s", cmd->cmd->name,
-	                    word, *why ? ": " : "", why);
-}
 
 /* The names that rl_define() takes. */
 static const char *

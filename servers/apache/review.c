@@ -8,7 +8,7 @@
  * When the configuration is read anew, children of the one before are there for a while: they say
  * nothing any more.
  */
-#include "store.h"
+#include "review.h"
 
 #include <apr_hash.h>
 #include <http_log.h>
@@ -64,6 +64,18 @@ is_other(const struct rule *rule, const struct rl_rule_info *info)
 	was = __atomic_load_n(&seen->sums[rule->index], __ATOMIC_RELAXED);
 	return was != sum && __atomic_compare_exchange_n(&seen->sums[rule->index], &was, sum, 0,
 	                                                 __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+int
+define_rule(struct rl *rl, const struct rule *rule, unsigned flags)
+{
+	struct rl_rule def = {.name = rule->name,
+	                      .limit = rule->limits[0],
+	                      .more = rule->limits + 1,
+	                      .more_count = rule->limit_count - 1,
+	                      .flags = flags};
+
+	return rule->is_configured ? rl_find(rl, rule->name) : rl_define(rl, &def);
 }
 
 static void

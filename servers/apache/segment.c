@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RLSegment: which segment, and how it is made. */
-#include "directives.h"
+#include "segment.h"
+#include "text.h"
 
 #include <apr_strings.h>
 #include <http_log.h>

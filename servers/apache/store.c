@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "store.h"
+#include "review.h"
 
 #include <apr_strings.h>
 #include <errno.h>
@@ -41,18 +42,6 @@ static struct {
 } now = {.lock = PTHREAD_MUTEX_INITIALIZER, .sure = PTHREAD_COND_INITIALIZER, .error = NOT_TRIED};
 
 /* Rules */
-
-int
-define_rule(struct rl *rl, const struct rule *rule, unsigned flags)
-{
-	struct rl_rule def = {.name = rule->name,
-	                      .limit = rule->limits[0],
-	                      .more = rule->limits + 1,
-	                      .more_count = rule->limit_count - 1,
-	                      .flags = flags};
-
-	return rule->is_configured ? rl_find(rl, rule->name) : rl_define(rl, &def);
-}
 
 /*
  * One that is there as another is replaced, and that is told: some program says otherwise, or this

@@ -44,13 +44,4 @@ int store_rule(const struct store *store, const struct rule *rule);
 /* The handle limits nothing any more: look for the rule again within a second. */
 void store_forget_rule(struct store *store, const struct rule *rule);
 
-/* Define it, or find one that is configured: a handle, or a negative error. */
-int define_rule(struct rl *rl, const struct rule *rule, unsigned flags);
-
-/*
- * review.c: in the parent, before it has children; and what is to be told of a rule that is there.
- */
-void review_start(apr_pool_t *pconf);
-void review_rule(struct rl *rl, const struct rule *rule, int handle);
-
 #endif

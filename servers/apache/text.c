@@ -74,3 +74,16 @@ complete_limits(apr_pool_t *pool, struct rule *rule)
 	}
 	return NULL;
 }
+
+const char *
+place_of(cmd_parms *cmd)
+{
+	return apr_psprintf(cmd->pool, "%s:%u", cmd->directive->filename, cmd->directive->line_num);
+}
+
+const char *
+bad_word(cmd_parms *cmd, const char *word, const char *why)
+{
+	return apr_psprintf(cmd->pool, "%s: bad value or unknown word \"%s\"%s%s", cmd->cmd->name,
+	                    word, *why ? ": " : "", why);
+}
