@@ -52,7 +52,7 @@ item_of(const struct request *request, const struct check *check, char *buffer, 
 {
 	struct rl_item item = {.key = key, .cost = 1};
 
-	item.key_len = request_key(request, check, buffer, size);
+	item.key_len = check_key(request, check, buffer, size);
 	if (item.key_len <= RL_KEY_MAX) {
 		memcpy(key, buffer, item.key_len);
 	} else {

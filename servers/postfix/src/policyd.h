@@ -197,12 +197,11 @@ bool conditions_all(const struct request *request, const struct conditions *cond
 bool conditions_any(const struct request *request, const struct conditions *conditions);
 
 /*
- * The key of a check, in `key`; its length, or 0: the first attribute has no value, so that the
+ * key.c: the key of a check, in `key`; its length, or 0: the first attribute has no value, so that the
  * check does not apply. Values of several attributes are joined by '|', and have a backslash before
  * '|' and '\'.
  */
-size_t request_key(const struct request *request, const struct check *check, char *key,
-                   size_t size);
+size_t check_key(const struct request *request, const struct check *check, char *key, size_t size);
 
 /*
  * report.c: prints who was limited in the `span_s` seconds before now, by the files of events;
