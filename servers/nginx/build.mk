@@ -15,7 +15,7 @@ NGINX_INCS  := $(foreach d,core event event/modules event/quic os/unix http http
                -isystem $(NGINX_OUT)/objs
 NGINX_SHARED := segment segment_directive rules places report parse directives decide wait answer client text
 NGINX_COMMON := servers/common/directive $(addprefix bindings/common/,limit options text values words)
-NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem variables)
+NGINX_HTTP   := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_http_rl_,module handler headers problem state variables)
 NGINX_STREAM := $(NGINX_SHARED:%=ngx_rl_%) $(addprefix ngx_stream_rl_,module handler)
 NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
 

@@ -46,7 +46,10 @@ extern ngx_module_t ngx_http_rl_module;
 /* handler */
 ngx_int_t ngx_http_rl_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_rl_log_handler(ngx_http_request_t *r);
+
+/* state: of a request that has one, or NULL; a new one, or NULL without memory. */
 struct ngx_http_rl_state *ngx_http_rl_state(ngx_http_request_t *r);
+struct ngx_http_rl_state *ngx_http_rl_state_create(ngx_http_request_t *r);
 
 /*
  * headers: when a location is merged, find out which fields it wants; add those for all that was

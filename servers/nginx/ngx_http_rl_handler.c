@@ -12,47 +12,6 @@
  */
 #include "ngx_http_rl.h"
 
-/* Nothing to do: the state is found by this cleanup of the pool. */
-static void
-keep_state(void *data)
-{
-	(void)data;
-}
-
-struct ngx_http_rl_state *
-ngx_http_rl_state(ngx_http_request_t *r)
-{
-	struct ngx_http_rl_state *state = ngx_http_get_module_ctx(r->main, ngx_http_rl_module);
-
-	if (state != NULL)
-		return state;
-	for (ngx_pool_cleanup_t *c = r->main->pool->cleanup; c != NULL; c = c->next) {
-		if (c->handler == keep_state) {
-			ngx_http_set_ctx(r->main, c->data, ngx_http_rl_module);
-			return c->data;
-		}
-	}
-	return NULL;
-}
-
-static struct ngx_http_rl_state *
-create_state(ngx_http_request_t *r)
-{
-	ngx_pool_t *pool = r->main->pool;
-	struct ngx_http_rl_state *state = ngx_palloc(pool, sizeof *state);
-
-	if (state == NULL)
-		return NULL;
-	state->cleanup = (ngx_pool_cleanup_t){keep_state, state, pool->cleanup};
-	pool->cleanup = &state->cleanup;
-	ngx_memzero(state->outcomes, sizeof state->outcomes);
-	state->last = NULL;
-	state->wants = 0;
-	state->has_headers = 0;
-	ngx_http_set_ctx(r->main, state, ngx_http_rl_module);
-	return state;
-}
-
 static struct ngx_rl_outcome *
 outcome_of(ngx_http_request_t *r, struct ngx_http_rl_state *state, int name)
 {
@@ -181,7 +140,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 		if (conf->sets[name].limits == NULL)
 			continue;
 		if (state == NULL && (state = ngx_http_rl_state(r)) == NULL &&
-		    (state = create_state(r)) == NULL)
+		    (state = ngx_http_rl_state_create(r)) == NULL)
 			return NGX_HTTP_INTERNAL_SERVER_ERROR;
 		outcome = outcome_of(r, state, name);
 		if (outcome == NULL)

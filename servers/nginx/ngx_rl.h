@@ -226,10 +226,7 @@ struct ngx_rl_request {
  * directives: what the handlers of directives in both blocks share. Each returns NGX_CONF_OK, or an
  * error.
  */
-char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
 ngx_int_t ngx_rl_main_init(ngx_conf_t *cf, struct ngx_rl_main *main);
-/* Where the directive stands. */
-void ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line);
 /* Those of a block itself, whose configuration is `conf`. */
 char *ngx_rl_segment_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_rl_rule_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
@@ -259,6 +256,10 @@ ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *nu
 ngx_int_t ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit);
 /* The text behind `name=`, if `word` begins so. */
 int ngx_rl_option(const ngx_str_t *word, const char *name, ngx_str_t *text);
+/* Where the directive stands. */
+void ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line);
+/* Says that a word of it is wrong: NGX_CONF_ERROR. */
+char *ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word);
 
 /* rules: the table of a block, and the same in the segment. */
 struct ngx_rl_rule *ngx_rl_rule_get(ngx_conf_t *cf, struct ngx_rl_main *main,

@@ -42,20 +42,6 @@ ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uin
 	set->delay_log_level = set->log_level == NGX_LOG_INFO ? NGX_LOG_INFO : set->log_level + 1;
 }
 
-char *
-ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word)
-{
-	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", word);
-	return NGX_CONF_ERROR;
-}
-
-void
-ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line)
-{
-	*file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
-	*line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
-}
-
 static char *
 declare(ngx_conf_t *cf, struct ngx_rl_rule *rule, enum ngx_rl_kind kind)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The texts of directives, as nginx has them. What they say is read by bindings/common. */
+/*
+ * The texts of directives, as nginx has them, and where they stand. What they say is read by
+ * bindings/common.
+ */
 #include "ngx_rl.h"
 
 #include <ctype.h>
@@ -50,4 +53,18 @@ ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit)
 	limit->capacity = said.limit.capacity;
 	limit->window_ns = said.limit.window_ns;
 	return NGX_OK;
+}
+
+char *
+ngx_rl_bad_word(ngx_conf_t *cf, const ngx_str_t *word)
+{
+	ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "invalid parameter \"%V\"", word);
+	return NGX_CONF_ERROR;
+}
+
+void
+ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line)
+{
+	*file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
+	*line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
 }
