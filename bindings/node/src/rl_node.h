@@ -109,6 +109,8 @@ bool value_key(napi_env env, napi_value value, struct key *key);
 
 double ms_of(uint64_t ns); /* rounded up; Infinity for RL_NEVER_NS */
 napi_value number(napi_env env, double value);
+/* The number, or NULL and an exception if it is negative. */
+napi_value number_or_throw(napi_env env, int64_t rc, const char *what);
 napi_value text(napi_env env, const char *value);
 void set_number(napi_env env, napi_value object, const char *name, double value);
 void set_text(napi_env env, napi_value object, const char *name, const char *value);
@@ -120,8 +122,6 @@ napi_value array_of(napi_env env, napi_value object, uint32_t index);
 napi_value throw_rl(napi_env env, int error, const char *what, const char *message);
 napi_value throw_range(napi_env env, const char *what, const char *allowed);
 napi_value throw_type(napi_env env, const char *what, const char *wanted);
-/* The number, or NULL and an exception if it is negative. */
-napi_value number_or_throw(napi_env env, int64_t rc, const char *what);
 
 /* fields.c */
 struct shown {

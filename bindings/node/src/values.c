@@ -298,3 +298,25 @@ array_of(napi_env env, napi_value object, uint32_t index)
 	napi_get_element(env, object, index, &value);
 	return value;
 }
+
+napi_value
+number_or_throw(napi_env env, int64_t rc, const char *what)
+{
+	return rc < 0 ? throw_rl(env, (int)rc, what, NULL) : number(env, (double)rc);
+}
+
+/* error(number) -> [code, text] */
+NATIVE(error)
+{
+	struct call c;
+	char digits[RLB_ERROR_SIZE], why[RLB_WHY_SIZE];
+	int32_t error;
+	napi_value pair;
+
+	if (!call_begin(&c, env, info) || !call_i32(&c, 0, &error))
+		return NULL;
+	napi_create_array_with_length(env, 2, &pair);
+	napi_set_element(env, pair, 0, text(env, rlb_error(error, digits)));
+	napi_set_element(env, pair, 1, text(env, rlb_why(error, why)));
+	return pair;
+}
