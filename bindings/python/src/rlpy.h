@@ -6,6 +6,8 @@
  * What the files of the extension share.
  *
  *	module.c    the module, its functions
+ *	errors.c    what is raised for an error of librl
+ *	handle.c    what objects hold: a segment until it is closed, a rule wherever its row is
  *	segment.c   Segment: a handle of rl_open(), and what is asked of a whole segment
  *	open.c      how it is opened
  *	define.c    its rules and spaces of counters
@@ -89,6 +91,9 @@ struct rl *segment_at(const struct segment *segment, PyObject *at, uint64_t *now
  */
 struct rl *segment_enter(struct segment *segment);
 void segment_leave(struct segment *segment);
+
+void segment_drop(struct segment *segment); /* close it now, if it is open */
+void segment_end(struct segment *segment);  /* for good, once nobody is in a call */
 
 struct rule *rule_new(struct segment *segment, int handle, const char *name);
 

@@ -31,21 +31,6 @@ rule_dealloc(PyObject *object)
 	Py_DECREF(type);
 }
 
-int
-rule_moved(struct rule *rule, const struct rl_result *r)
-{
-	const char *name;
-	int handle;
-
-	if (r->error != RL_EREMOVED || !(name = PyUnicode_AsUTF8AndSize(rule->name, NULL)))
-		return 0;
-	handle = rl_find(rule->segment->s.rl, name);
-	if (handle < 0 || handle == rule->handle)
-		return 0;
-	rule->handle = handle;
-	return 1;
-}
-
 static void
 decide(struct segment *segment, struct rl_item *item, enum rl_how how, uint64_t max_wait_ns,
        struct rl_result *r)

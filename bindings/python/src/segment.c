@@ -8,73 +8,12 @@
 
 #define SEGMENT(object) ((struct segment *)(object))
 
-/*
- * Closing. A call without the GIL counts as a user, and the last one closes. Where there is no GIL,
- * any thread may be in any call; so there the segment is closed with the last reference, which a
- * caller has.
- */
-#ifdef Py_GIL_DISABLED
-#define CLOSES_AT_ONCE 0
-#else
-#define CLOSES_AT_ONCE 1
-#endif
-
-struct rl *
-segment_rl(const struct segment *segment)
-{
-	if (segment->s.rl && !segment->is_closing)
-		return segment->s.rl;
-	PyErr_SetString(PyExc_ValueError, "the segment is closed");
-	return NULL;
-}
-
-struct rl *
-segment_at(const struct segment *segment, PyObject *at, uint64_t *now_ns)
-{
-	int is_given = at && at != Py_None;
-	struct rl *rl;
-
-	if (is_given && u64_get(at, "at_ns", now_ns) < 0)
-		return NULL;
-	rl = segment_rl(segment);
-	if (rl && !is_given)
-		*now_ns = rl_now(rl);
-	return rl;
-}
-
-static void
-close_now(struct segment *self)
-{
-	struct rl *rl = self->s.rl;
-
-	self->s.rl = NULL;
-	rl_close(rl);
-}
-
-struct rl *
-segment_enter(struct segment *segment)
-{
-	struct rl *rl = segment_rl(segment);
-
-	if (rl && CLOSES_AT_ONCE)
-		segment->users++;
-	return rl;
-}
-
-void
-segment_leave(struct segment *segment)
-{
-	if (CLOSES_AT_ONCE && --segment->users == 0 && segment->is_closing)
-		close_now(segment);
-}
-
 static void
 segment_dealloc(PyObject *object)
 {
 	PyTypeObject *type = Py_TYPE(object);
 
-	if (SEGMENT(object)->s.rl)
-		close_now(SEGMENT(object));
+	segment_drop(SEGMENT(object));
 	PyObject_Free(object);
 	Py_DECREF(type);
 }
@@ -85,9 +24,7 @@ static PyObject *
 segment_close(PyObject *object, PyObject *ignored)
 {
 	(void)ignored;
-	SEGMENT(object)->is_closing = 1;
-	if (CLOSES_AT_ONCE && SEGMENT(object)->users == 0 && SEGMENT(object)->s.rl)
-		close_now(SEGMENT(object));
+	segment_end(SEGMENT(object));
 	return Py_NewRef(Py_None);
 }
 
