@@ -127,8 +127,8 @@ void create_server_conf(apr_pool_t *pool);
 struct rule *rule_named(apr_pool_t *pool, const char *name);
 
 /*
- * check.c: after all directives, every rule that is used is there and right, and has what its places ask
- * for. NULL, or what is wrong.
+ * check.c: after all directives, every rule that is used is there and right, and has what its
+ * places ask for. NULL, or what is wrong.
  */
 const char *check_rules(apr_pool_t *pool);
 

@@ -197,9 +197,9 @@ bool conditions_all(const struct request *request, const struct conditions *cond
 bool conditions_any(const struct request *request, const struct conditions *conditions);
 
 /*
- * key.c: the key of a check, in `key`; its length, or 0: the first attribute has no value, so that the
- * check does not apply. Values of several attributes are joined by '|', and have a backslash before
- * '|' and '\'.
+ * key.c: the key of a check, in `key`; its length, or 0: the first attribute has no value, so that
+ * the check does not apply. Values of several attributes are joined by '|', and have a backslash
+ * before '|' and '\'.
  */
 size_t check_key(const struct request *request, const struct check *check, char *key, size_t size);
 
