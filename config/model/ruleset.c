@@ -146,7 +146,7 @@ read_limits(struct reader *reader, uint32_t owner, const struct value *values,
 		report_name(reader->report, CONFIG_ERROR, list->token, "is empty");
 }
 
-/* No window as long as a's holds more than b admits in the windows that touch it. */
+/* No window as long as a's holds more than b admits in the windows that touch it, of the same requests or cost. */
 static bool
 is_implied(const struct rl_limit *a, const struct rl_limit *b)
 {
@@ -155,7 +155,8 @@ is_implied(const struct rl_limit *a, const struct rl_limit *b)
 	if (b->window_ns == 0) /* in flight: there is none */
 		return false;
 	windows = (a->window_ns + b->window_ns - 1) / b->window_ns;
-	return a->algorithm == b->algorithm && b->window_ns <= a->window_ns &&
+	return a->algorithm == b->algorithm && a->counts == b->counts &&
+	       b->window_ns <= a->window_ns &&
 	       !(algorithm_info(a->algorithm)->flags & RL_IS_BUCKET) && !a->shadow && !b->shadow &&
 	       a->prefix_v4 == b->prefix_v4 && a->prefix_v6 == b->prefix_v6 &&
 	       windows * b->capacity <= a->capacity;
