@@ -146,7 +146,7 @@ read_limits(struct reader *reader, uint32_t owner, const struct value *values,
 		report_name(reader->report, CONFIG_ERROR, list->token, "is empty");
 }
 
-/* No window as long as a's holds more than b admits in the windows that touch it, of the same requests or cost. */
+/* No window as long as a's holds more than b admits in the windows that touch it. */
 static bool
 is_implied(const struct rl_limit *a, const struct rl_limit *b)
 {

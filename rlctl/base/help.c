@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Every word of help comes from the command table and the option tables. */
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/argument.h"
 #include "base/help.h"
+#include "base/width.h"
+
+#define LEFT_COLUMNS 24
+
+/* Two columns; a terminal has the second below a first that is too wide for it. */
+static void
+print_row(const char *left, const char *text)
+{
+	bool is_wide = strlen(left) > LEFT_COLUMNS && terminal_columns() > 0;
+	int indent = LEFT_COLUMNS + 4;
+
+	if (is_wide)
+		printf("  %s\n%*s", left, indent, "");
+	else
+		indent = printf("  %-*s  ", LEFT_COLUMNS, left);
+	print_wrapped(text, (size_t)indent);
+}
 
 static void
 print_option(const struct command_option *option)
@@ -18,7 +37,7 @@ print_option(const struct command_option *option)
 		used = snprintf(left, sizeof(left), "    ");
 	snprintf(left + used, sizeof(left) - (size_t)used, "--%s%s%s", option->name,
 	         option->argument ? " " : "", option_argument(option).text);
-	printf("  %-24s  %s\n", left, option->text);
+	print_row(left, option->text);
 }
 
 static void
@@ -39,7 +58,7 @@ print_subverbs(const struct command *of)
 		printf("\nverbs of %s:\n", of->name);
 	for (; verb; verb = subverb_next(of, verb)) {
 		snprintf(left, sizeof(left), "%s %s", verb->name, verb->synopsis);
-		printf("  %-24s  %s\n", left, verb->summary);
+		print_row(left, verb->summary);
 	}
 }
 

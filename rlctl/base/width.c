@@ -12,7 +12,6 @@
 
 #include "text/utf8.h"
 
-#define COLUMNS_USUAL 80
 #define WRAP_LEAST 16 /* columns; on a narrower terminal the terminal wraps as well */
 
 size_t
@@ -88,15 +87,19 @@ line_bytes(const char *text, size_t room)
 }
 
 void
-print_wrapped(const char *text, size_t indent)
+wrap_text(FILE *out, const char *text, size_t indent, size_t columns)
 {
-	size_t columns = terminal_columns();
-
 	while (columns >= indent + WRAP_LEAST && text_columns(text) > columns - indent) {
 		size_t len = line_bytes(text, columns - indent);
 
-		printf("%.*s\n%*s", (int)len, text, (int)indent, "");
+		fprintf(out, "%.*s\n%*s", (int)len, text, (int)indent, "");
 		text += len + (text[len] == ' ');
 	}
-	puts(text);
+	fprintf(out, "%s\n", text);
+}
+
+void
+print_wrapped(const char *text, size_t indent)
+{
+	wrap_text(stdout, text, indent, terminal_columns());
 }

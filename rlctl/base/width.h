@@ -5,6 +5,9 @@
 /* How much room text takes on a terminal. */
 
 #include <stddef.h>
+#include <stdio.h>
+
+#define COLUMNS_USUAL 80
 
 /* Columns of the terminal at stdout; 0 if there is none. */
 size_t terminal_columns(void);
@@ -13,9 +16,12 @@ size_t terminal_columns(void);
 size_t text_columns(const char *text);
 
 /*
- * The text and a newline, from column `indent` on. Where stdout is a terminal, and what is left of
- * its line too short, it goes on below where it began.
+ * The text and a newline, from column `indent` on. Where a line of so many columns is too short for
+ * it, it goes on below where it began.
  */
+void wrap_text(FILE *out, const char *text, size_t indent, size_t columns);
+
+/* The same at stdout, by the columns of the terminal; where there is none, in one line. */
 void print_wrapped(const char *text, size_t indent);
 
 #define ELLIPSIS_ROOM 4 /* bytes, with the end of the text */

@@ -194,11 +194,9 @@ active_ban_age_ns(const struct active_ban *ban, uint64_t now_ns)
 	return now_ns > ban->since_ns ? now_ns - ban->since_ns : 0;
 }
 
-void
-active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
+static void
+print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
 {
-	if (!ban->has_note)
-		return;
 	fprintf(out, "set %s ago by %s", duration_format(active_ban_age_ns(ban, now_ns)).text,
 	        user_format(ban->author).text);
 	if (ban->capacity == 0)
@@ -207,10 +205,25 @@ active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
 		fputs(", for ", out);
 		reason_print(out, ban->reason);
 	}
-	putc('\n', out);
 }
 
-#define STANDS_COLUMNS 80
+void
+active_ban_print_note(FILE *out, const struct active_ban *ban, uint64_t now_ns)
+{
+	char *note = NULL;
+	size_t size = 0;
+	FILE *stream;
+
+	if (!ban->has_note)
+		return;
+	stream = need(open_memstream(&note, &size));
+	print_note(stream, ban, now_ns);
+	fclose(stream);
+	fputs(STANDS_INDENT, out);
+	wrap_text(out, note, strlen(STANDS_INDENT), COLUMNS_USUAL);
+	free(note);
+}
+
 #define UNTIL_COLUMNS 43 /* "59m 59s left, until 2026-11-22 10:00:00 UTC" */
 
 /* In two lines, where one would be too wide. */
@@ -224,7 +237,7 @@ print_standing(FILE *out, struct rl *rl, const struct active_ban *ban, uint64_t 
 	print_what(stream, rl, ban);
 	fclose(stream);
 	fprintf(out, "stands       %s%s", what,
-	        strlen(STANDS_INDENT) + text_columns(what) + 1 + UNTIL_COLUMNS > STANDS_COLUMNS
+	        strlen(STANDS_INDENT) + text_columns(what) + 1 + UNTIL_COLUMNS > COLUMNS_USUAL
 	                ? "\n" STANDS_INDENT
 	                : " ");
 	free(what);
@@ -239,8 +252,6 @@ active_bans_print(FILE *out, struct rl *rl, const struct active_bans *active_ban
 		const struct active_ban *ban = &active_bans->items[i];
 
 		print_standing(out, rl, ban, active_bans->now_ns);
-		if (ban->has_note)
-			fputs(STANDS_INDENT, out);
 		active_ban_print_note(out, ban, active_bans->now_ns);
 	}
 }

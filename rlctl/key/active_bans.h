@@ -50,8 +50,8 @@ const char *match_name(enum rl_match match);
 void active_ban_print(FILE *out, struct rl *rl, const struct active_ban *active_ban,
                       uint64_t now_ns);
 
-/* "set 3m ago by root, 12 hits, for \"scraping\"", and a newline, if that is known; of an override
- * without hits, which nobody counts. */
+/* "set 3m ago by root, 12 hits, for \"scraping\"", in lines below what stands, if that is known; of
+ * an override without hits, which nobody counts. */
 void active_ban_print_note(FILE *out, const struct active_ban *active_ban, uint64_t now_ns);
 
 /* Each of them, with its note, as lines that begin with "stands". */

@@ -81,8 +81,6 @@ print_one(FILE *out, struct rl *rl, const struct active_ban *timed, uint64_t now
 	        limit_label(rl, timed->rule, timed->limit).text);
 	timed_print_until(out, timed->until_ns, now_ns);
 	putc('\n', out);
-	if (timed->has_note)
-		fputs(STANDS_INDENT, out);
 	active_ban_print_note(out, timed, now_ns);
 }
 

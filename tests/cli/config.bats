@@ -103,7 +103,7 @@ algorithm_words() {
 	rlctl config check tests/config/warning/unused.json
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/unused.txt)" ]
-	says 'valid: rules 4, limits 7, overrides 2'
+	says 'valid: rules 5, limits 9, overrides 2'
 	rlctl config check tests/config/warning/early.json
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/early.txt)" ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What status, check and doctor say fits the terminal, and all of it is said.
+# What status, check, get, doctor and help say fits the terminal, and all of it is said.
 
 load common
 
@@ -55,6 +55,24 @@ widest() {
 	# What is piped is a line for each thing that is said.
 	[ "$("$RLCTL" -s "$segment" doctor | grep -c ' why: ')" -eq "$(grep -c ' why: ' <<<"$shown")" ]
 	[ "$("$RLCTL" -s "$segment" doctor | grep -c '^ \{26\}')" -eq 0 ]
+}
+
+@test "get: a reason goes on below where a ban's note began, in a pipe as well" {
+	reason='a reason as long as one may be, of fifteen words and more, which nobody says in 80 columns alone'
+	"$RLCTL" -s "$segment" ban -e ключ --for 1h --reason "$reason"
+	for verb in "get ключ" "get $long_rule ключ"; do
+		shown=$("$RLCTL" -s "$segment" $verb | grep -vF "$long_rule")
+		[ "$(widest <<<"$shown")" -le 80 ] || fail_with "$shown"
+		words_of <<<"$shown" | grep -qF "for\"$(words_of <<<"$reason")\"" || fail_with "$shown"
+	done
+}
+
+@test "help: no line is wider than the terminal, and no word is lost" {
+	for verb in help "help list" "help ban"; do
+		shown=$(on_terminal 80 "$verb")
+		[ "$(widest <<<"$shown")" -le 80 ] || fail_with "$shown"
+		[ "$(words_of <<<"$shown")" = "$("$RLCTL" $verb | words_of)" ] || fail_with "$shown"
+	done
 }
 
 @test "a terminal of a few columns gets all of it as well" {
