@@ -21,7 +21,7 @@ NGINX_TESTS  := $(call files,$(NGINX_DIR)/tests/test_*.py)
 
 # Every test on the build that is shipped; under sanitizers those that run the most of it.
 NGINX_SANE   := limit_req limit_conn rules failures stream answers wait
-NGINX_CHECKS := $(NGINX_TESTS:%='python3 %') $(NGINX_SANE:%='RL_NGINX_VARIANT=asan python3 $(NGINX_DIR)/tests/test_%.py')
+NGINX_CHECKS := $(foreach test,$(NGINX_TESTS),'$(if $(filter %/test_module.py,$(test)),RL_TEST_NETWORK=shared )python3 $(test)') $(NGINX_SANE:%='RL_NGINX_VARIANT=asan python3 $(NGINX_DIR)/tests/test_%.py')
 
 NEED_NGINX := nginx nginx-dev libnginx-mod-stream python3 curl
 NEED_ADAPTERS  += $(NEED_NGINX)

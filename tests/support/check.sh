@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a check stands on: what a goal needs is installed for it; what that installation would have
 # started at the next boot is not left so, with all else as it was; and whoever runs the tests tells
-# what failed, what could not run, and which of several.
+# what failed, what could not run, and which of several, and has them not meet.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -113,5 +113,13 @@ for one in "$bats" "$cmocka" 'echo why; exit 77'; do
 	says '1 passed, 1 failed, .*'
 done
 runs 0 true
+# Each has a memory and a network of its own, where these can be made.
+if unshare --mount --net true 2>/dev/null; then
+	net="$(readlink /proc/self/ns/net) = \$(readlink /proc/self/ns/net)"
+	# shellcheck disable=SC2016 # the commands' own
+	mine='test ! -e /dev/shm/mine && : >/dev/shm/mine'
+	runs 0 "$mine" "$mine; test ! $net" "RL_TEST_NETWORK=shared test $net"
+	says 'left  /dev/shm/mine'
+fi
 RL_TEST_SECONDS=1 runs 1 'sleep 60'
 says 'FAIL  sleep 60 \(exit 124, .*\)'

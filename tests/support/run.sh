@@ -5,8 +5,8 @@
 # the kernel, and show the output of those that failed. One that takes longer than RL_TEST_SECONDS
 # has failed: that is for one that hangs, and is long, as a machine may have other things to do. What
 # cannot run here is told by name: a command that exits 77 and has said why, or tests of cmocka and
-# of bats that skip themselves. With RL_TEST_ALL set each of these is a failure. Give the long ones
-# first.
+# of bats that skip themselves. With RL_TEST_ALL set each of these is a failure. What one that passed
+# has left in /dev/shm is told. Give the long ones first.
 set -u
 
 # skipped_in LOG COMMAND: a line for each test in it that did not run, and why, if it says that.
@@ -21,7 +21,7 @@ skipped_in() {
 run_one() {
 	local log status=0 TIMEFORMAT='%0R s, %0U+%0S s of a CPU' took skipped verdict
 	log=$(mktemp)
-	{ time timeout "${RL_TEST_SECONDS:-1800}" sh -c "$1" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.time"
+	{ time timeout "${RL_TEST_SECONDS:-1800}" "${0%/*}/alone.sh" "$1" >"$log" 2>&1 </dev/null || status=$?; } 2>"$log.time"
 	took=$(cat "$log.time")
 	skipped=$(skipped_in "$log" "$1")
 	if [[ $status -eq 77 && -z ${RL_TEST_ALL:-} ]]; then
@@ -32,7 +32,7 @@ $(tail -n 60 "$log")"
 	elif [[ -n $skipped && -n ${RL_TEST_ALL:-} ]]; then
 		verdict="FAIL  $1: not all of it can run here$skipped"
 	else
-		verdict="ok    $1 ($took)$skipped"
+		verdict="ok    $1 ($took)$skipped$(sed -n 's/^left in /\nleft  /p' "$log")"
 	fi
 	rm -f "$log" "$log.time"
 	printf '%s\n' "$verdict"
@@ -42,16 +42,6 @@ if [ "${1:-}" = --one ]; then
 	run_one "$2"
 	exit 0
 fi
-
-# Tests look for segments in /dev/shm, and have one of their own there: on a machine on which rl is installed programs make
-# them in /dev/shm/rl, and what others left, a test that was killed among them, is taken for a test's own once a process
-# has the number in its name again. Who may not mount has what is there.
-own_memory=(unshare --mount sh -c 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"' -)
-if [ -z "${RL_TEST_MEMORY:-}" ] && { [ -e /dev/shm/rl ] || "${own_memory[@]}" true 2>/dev/null; }; then
-	RL_TEST_MEMORY=new exec "${own_memory[@]}" "$0" "$@"
-fi
-memory=${RL_TEST_MEMORY:-}
-export RL_TEST_MEMORY=given # to a run that a test starts
 
 unset MAKEFLAGS # a make that a test calls has nothing to do with the jobs of the one that calls this
 results=$(mktemp)
@@ -63,6 +53,5 @@ passed=$(grep -c '^ok  ' "$results")
 skipped=$(grep -c '^skip  ' "$results")
 failed=$(($# - passed - skipped))
 parts=$(grep -c '^part  ' "$results")
-[ "$memory" != new ] || find /dev/shm -mindepth 1 -printf 'left in %p\n'
 echo "$passed passed, $failed failed, $skipped skipped, $parts skipped in those that passed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
