@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """make nginx-module: the modules for an nginx that is there, from its source; that of Debian's, as its mirror has it."""
+import http.client
 import os
 import re
 import shutil
@@ -8,7 +9,6 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
-import urllib.error
 import urllib.request
 
 import harness
@@ -48,7 +48,7 @@ class Module(Case):
         cls.addClassCleanup(shutil.rmtree, cls.work)
         try:
             cls.source = source_of(cls.version, cls.work)
-        except (urllib.error.URLError, StopIteration) as error:
+        except (OSError, http.client.HTTPException, tarfile.TarError, StopIteration) as error:
             raise unittest.SkipTest(f"the source of nginx {cls.version} cannot be had: {error}") from error
 
     def make(self, source, nginx=NGINX):
