@@ -31,7 +31,10 @@ sub start {
     return $pid;
 }
 
-END { my $status = $?; kill 'TERM', $_ for @started; waitpid $_, 0 for @started; $? = $status }
+# And the segment: a worker that takes the place of a killed one would make it anew.
+sub stop { my $segment = shift; kill 'TERM', $_ for @started; waitpid $_, 0 for splice @started; eval { RL::unlink($segment) }; return }
+
+END { my $status = $?; stop($ENV{RL_SEGMENT} // ''); $? = $status }
 
 sub wait_for {
     my ($what, $is) = @_;
@@ -178,7 +181,7 @@ sub what_is_used_is_what_it_has_cost {
 
 for my $preload (0, 1) {
     my ($what, $dir, $name) = ($preload ? 'Starman, preloaded' : 'Starman', tempdir(CLEANUP => 1), "perl-$$-$preload");
-    local $ENV{RL_SEGMENT} = $name;
+    $ENV{RL_SEGMENT} = $name;
     my @command = ('starman', '--workers', 4, '--listen', "$dir/socket", '--env', 'none', ('--preload-app') x $preload, "$here/app.psgi");
     my $pid = start("$dir/log", @command);
     wait_for("$what answers", sub { (get("$dir/socket", '/'))[0] });
@@ -190,7 +193,7 @@ for my $preload (0, 1) {
     what_is_used_is_what_it_has_cost($what, "$dir/socket", $web, 'one', 0) if $preload;
     $web->ban('one', rule => $web->rule('native'));
     is((get("$dir/socket", '/native'))[0], 403, "$what: a ban");
-    RL::unlink($name);
+    stop($name);
 }
 
 SKIP: {
@@ -198,6 +201,7 @@ SKIP: {
     my $module = '/usr/lib/apache2/modules/mod_perl.so';
     skip('there is no mod_perl', 1) unless $apache && -e $module;
     my ($dir, $name) = (tempdir(CLEANUP => 1), "perl-$$-apache");
+    $ENV{RL_SEGMENT} = $name;
     my $free = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1');
     my $at = '127.0.0.1:' . $free->sockport;
     close $free;
@@ -294,6 +298,6 @@ END
     $segment->rule(@$_) for ['login', '5/day'], ['tokens', '3000/day'];    # as the children do with their first request
     failures_alone_count('mod_perl', $at, $segment);
     what_is_used_is_what_it_has_cost('mod_perl', $at, $segment, '127.0.0.1', 1);
-    RL::unlink($name);
+    stop($name);
 }
 done_testing();
