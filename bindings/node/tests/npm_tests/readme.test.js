@@ -44,7 +44,8 @@ test('rate-limiter-flexible', () => {
   const again = path.join(folder, 'again.js')
   fs.writeFileSync(again, "for (let i = 0; i < 6; i++) { require('./flexible.js'); delete require.cache[require.resolve('./flexible.js')] }")
   assert.equal(run(file), 'yes 4\n')
-  assert.deepEqual(run(again).split('\n'), ['yes 3', 'yes 2', 'yes 1', 'yes 0', 'no 600000', 'no 600000', ''])
+  const left = run(again).replace(/(?<=^no )5\d{5}$/gm, '600000') // some of the ten minutes may be over
+  assert.deepEqual(left.split('\n'), ['yes 3', 'yes 2', 'yes 1', 'yes 0', 'no 600000', 'no 600000', ''])
 })
 
 // The program's server tells its port.
