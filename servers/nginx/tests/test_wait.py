@@ -3,6 +3,7 @@
 """A share of a cluster's limit is waited for, by a timer: beside a real store and rld."""
 import contextlib
 import os
+import select
 import shutil
 import socket
 import sys
@@ -26,7 +27,7 @@ server {
     location = /index.html { }
 }
 """
-SESSIONS = "rl_rule five configured; server { listen 127.0.0.1:%STREAM_PORT%; rl_limit five key=session; return ok; }"
+SESSIONS = "rl_rule five configured; server { listen 127.0.0.1:%STREAM_PORT%; rl_limit five key=$remote_addr; return ok; }"
 
 
 class Waits(Case):
@@ -53,36 +54,48 @@ class Waits(Case):
 
     def test_five_of_five(self):
         n = self.server()
-        self.assertEqual(n.statuses("/a?k=five", 7), [200] * 5 + [429] * 2)
+        lent.in_time(lambda key: self.assertEqual(n.statuses(f"/a?k={key}", 7), [200] * 5 + [429] * 2))
 
     def test_nobody_waits_where_the_limit_says_so_or_nothing_is_enforced(self):
         n = self.server()
-        with self.without_store():
-            began = time.monotonic()
-            self.assertEqual(n.statuses("/b?k=none", 3) + n.statuses("/c?k=dry", 3), [429] * 3 + [200] * 3)
-            self.assertLess(time.monotonic() - began, 1)  # of six that would wait for a second each
+        for attempt in range(10):  # a machine that stands still meanwhile tells nothing
+            with self.without_store():
+                began = time.monotonic()
+                self.assertEqual(n.statuses(f"/b?k=none{attempt}", 3) + n.statuses(f"/c?k=dry{attempt}", 3), [429] * 3 + [200] * 3)
+                if time.monotonic() - began < 1:  # of six that would wait for a second each
+                    return
+        self.fail("somebody waits each time")
 
     def test_the_worker_serves_others_and_a_wait_ends_when_the_limit_says_so(self):
         n = self.server()
-        with self.without_store():
-            began = time.monotonic()
-            waits = open_request(n, "/a?k=end")
-            self.assertEqual(n.get("/index.html").status, 200)
-            served = time.monotonic() - began
-            self.assertIn(b" 429 ", waits.recv(100))
-            took = time.monotonic() - began
-        self.assertGreater(took, 0.9)
-        self.assertLess(served, took)
+        for attempt in range(10):  # on a machine that stands still meanwhile the wait may be over
+            with self.without_store():
+                began = time.monotonic()
+                waits = open_request(n, f"/a?k=end{attempt}")
+                self.assertEqual(n.get("/index.html").status, 200)
+                is_over = select.select([waits], [], [], 0)[0]
+                self.assertIn(b" 429 ", waits.recv(100))
+            self.assertGreater(time.monotonic() - began, 0.9)
+            if not is_over:
+                return
+        self.fail("others are served after the wait")
 
     def test_who_goes_away_is_not_charged(self):
         n = self.server()
-        with self.without_store():
-            waits = open_request(n, "/a?k=gone")
-            self.assertEqual(n.get("/index.html").status, 200)  # the worker has that one by now
-            waits.close()
-            eventually(lambda: any(" 499 " in line for line in n.access()), "a client that is gone")
-        self.assertEqual(n.statuses("/a?k=gone", 6), [200] * 5 + [429])
-        self.assertEqual(used(n.segment, "five", "gone"), [5])
+
+        def gone():
+            return sum(" 499 " in line for line in n.access())
+
+        def goes_away(key):
+            before = gone()
+            with self.without_store():
+                waits = open_request(n, f"/a?k={key}")
+                self.assertEqual(n.get("/index.html").status, 200)  # the worker has that one by now
+                waits.close()
+                eventually(lambda: gone() > before, "a client that is gone")
+            self.assertEqual(n.statuses(f"/a?k={key}", 6), [200] * 5 + [429])
+            self.assertEqual(used(n.segment, "five", key), [5])
+        lent.in_time(goes_away)
 
     def test_a_thousand_wait_and_more_are_denied_at_once(self):
         n = self.server()
@@ -104,15 +117,16 @@ class Waits(Case):
                 break
         else:
             self.fail("never a thousand at a time")
-        self.assertEqual(n.statuses(f"/a?k=after{attempt}", 6), [200] * 5 + [429])  # none of them counts as waiting any more
+        # None of them counts as waiting any more.
+        lent.in_time(lambda key: self.assertEqual(n.statuses(f"/a?k={key}", 6), [200] * 5 + [429]))
 
     def test_a_session_waits_as_well(self):
         n = self.nginx("", stream=SESSIONS, segment=self.host.name, declare=f"rl_segment {self.host.name};", user="root")
-        self.assertEqual([self.ask(n) for _ in range(6)], ["ok"] * 5 + [""])
+        lent.in_time(lambda key: self.assertEqual([self.ask(n, f"127.0.1.{key[-1]}") for _ in range(6)], ["ok"] * 5 + [""]))
 
     @staticmethod
-    def ask(n):
-        with socket.create_connection(("127.0.0.1", n.stream_port), 60) as s:
+    def ask(n, address):
+        with socket.create_connection(("127.0.0.1", n.stream_port), 60, (address, 0)) as s:
             try:
                 return s.recv(100).decode()
             except ConnectionResetError:
