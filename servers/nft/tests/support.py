@@ -15,12 +15,12 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 NFT = os.environ.get("RL_NFT", os.path.join(TOP, "build/nft/rl-nft"))
 LIBRARY = os.environ.get("RL_LIBRARY", os.path.join(TOP, "build"))
 RLCTL = os.path.join(TOP, "build/rlctl")
-PATIENCE = 60
-HOST, CLIENTS = f"rl-host-{os.getpid()}", f"rl-clients-{os.getpid()}"
+PATIENCE = 120
 HERE = "10.77.0.1", "fd77::1"
 PORT = 8077
 
 work = tempfile.mkdtemp(prefix="rl-nft-")
+HOST, CLIENTS = (f"{os.path.basename(work)}-{name}" for name in ("host", "clients"))
 _segments, _started = [], []
 
 
