@@ -10,7 +10,7 @@ import unittest
 
 from harness import Case, Pending, main, open_request, rlctl, used
 
-ZONE = "rl_limit_req_zone $arg_k zone=one:1m rate=1r/m;"
+ZONE = "rl_limit_req_zone $arg_k zone=one:1m rate=1r/h;"
 
 
 def server(*locations):
@@ -302,7 +302,7 @@ class Status(Case):
         for answer in (n.get("/a?k=x"), n.get("/a?k=x")):
             self.assertEqual([answer["RateLimit"], answer["Retry-After"]], [None, None])
         self.assertRegex(n.get("/b?k=x")["RateLimit"], r'^"one";r=0;t=\d+$')
-        self.assertEqual(n.get("/b?k=x")["RateLimit-Policy"], '"one";q=1;w=60')
+        self.assertEqual(n.get("/b?k=x")["RateLimit-Policy"], '"one";q=1;w=3600')
 
 
 class Once(Case):
