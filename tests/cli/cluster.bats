@@ -22,15 +22,6 @@ teardown() {
 	rm -f "/dev/shm/rl.$segment" "/dev/shm/rl.$segment-2"
 }
 
-# wait_for COMMAND...: until it says yes.
-wait_for() {
-	for _ in $(seq "${tries:-600}"); do
-		if "$@" >/dev/null 2>&1; then return; fi
-		sleep 0.05
-	done
-	fail_with "'$*' never says yes"
-}
-
 # A port of the loopback that nobody has; another tries the next.
 start_store() {
 	for port in $(seq $((21000 + $$ % 5000)) $((21050 + $$ % 5000))); do
@@ -73,8 +64,8 @@ spend() {
 
 @test "a host joins, and is lent what its keys need" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for spend
+	eventually has_host "$segment"
+	eventually spend
 	rlctl cluster show api alice
 	exits 0
 	says ' lent'
@@ -91,8 +82,8 @@ spend() {
 @test "while the store answers shares are what counts, whatever away says" {
 	sed -i 's/"10\/h", "scope"/"10000\/h", "scope"/; s/, "away": "closed"//' "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for spend
+	eventually has_host "$segment"
+	eventually spend
 }
 
 @test "the user that CLUSTER.md gives may do what is needed, and no more" {
@@ -105,8 +96,8 @@ spend() {
 	chmod 600 "$dir/password"
 	sed -i "s|\"secret_file\"|\"user\": \"rl\", \"password_file\": \"$dir/password\", \"secret_file\"|" "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for spend
+	eventually has_host "$segment"
+	eventually spend
 	rlctl cluster override api alice 5
 	exits 0
 	rlctl cluster push "$dir/rl.json"
@@ -125,8 +116,8 @@ spend() {
 
 @test "no key leaves the host" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for spend
+	eventually has_host "$segment"
+	eventually spend
 	keys=$(redis-cli -p "$port" --scan)
 	[[ $keys == *'rl1:{'* ]] || fail_with 'nothing in the store'
 	[[ $keys != *alice* && $keys != *api* ]] || fail_with "$keys"
@@ -134,7 +125,7 @@ spend() {
 
 @test "status tells nodes, hosts, what may be too much, and what is not as it is to be" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	rlctl cluster status
 	exits 1
 	says "127.0.0.1:$port"
@@ -163,8 +154,8 @@ lease_is_over() {
 
 @test "status and get tell what a host has of a key, for how long, and what then, in 80 columns" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for spend
+	eventually has_host "$segment "
+	eventually spend
 	rlctl --segment "$segment" status
 	says 'cluster    1 host, shares count for '
 	rlctl --segment "$segment" status --json
@@ -188,7 +179,7 @@ lease_is_over() {
 	rlctl --segment "$segment" get own alice
 	says_not 'share'
 	kill -9 "${pids[0]}"
-	tries=900 wait_for lease_is_over
+	eventually lease_is_over
 	rlctl --segment "$segment" status
 	says "cluster    1 host, nothing is lent: limits go on as 'away' says"
 	[ "$(grep '^cluster' <<<"$output" | wc -L)" -le 80 ]
@@ -209,26 +200,26 @@ has_another_id() {
 
 @test "of two hosts with one name, as of a machine that was copied, one takes another, and keeps it" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for spend
+	eventually has_host "$segment "
+	eventually spend
 	id=$("$RLCTL" cluster hosts --json | jq -r '.hosts[0].id')
 	key=$(redis-cli -p "$port" --scan --pattern 'rl1:{*' | grep -v 'hosts\|orders')
 	field=$(redis-cli -p "$port" hkeys "$key" | grep "^$id\\.")
-	wait_for ask_as_copy "$key" "$field"
-	tries=900 wait_for has_another_id "$id"
+	eventually ask_as_copy "$key" "$field"
+	eventually has_another_id "$id"
 	kill -9 "${pids[-1]}"
 	redis-cli -p "$port" hdel 'rl1:{hosts}' "$id" >/dev/null
 	start_rld "$dir/rl.json"
-	wait_for has_another_id "$id"
+	eventually has_another_id "$id"
 	[ "$("$RLCTL" cluster hosts | grep -c "$segment ")" = 1 ] || fail_with "$("$RLCTL" cluster hosts)"
 }
 
 @test "doctor finds what of the store and the hosts is not as it is to be" {
 	sed -i 's/"blind": 2/"strict": true/' "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for doctor_finds finding 'has no replica'
-	wait_for has_shares
+	eventually has_host "$segment "
+	eventually doctor_finds finding 'has no replica'
+	eventually has_shares
 	redis-cli -p "$port" config set maxmemory-policy volatile-lru >/dev/null
 	doctor_finds finding 'may evict what is lent' || fail_with 'nothing of the policy'
 	redis-cli -p "$port" hset 'rl1:{hosts}' other '99999999999999:h2 s2 0.0.1 3 refused 0' >/dev/null
@@ -237,15 +228,15 @@ has_another_id() {
 	redis-cli -p "$port" hdel 'rl1:{hosts}' other >/dev/null
 	redis-server --port 0 --unixsocket "$dir/replica" --save '' --dir "$dir" --replicaof 127.0.0.1 "$port" >"$dir/redis2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for doctor_finds finding 'without a replica that hears of it'
+	eventually doctor_finds finding 'without a replica that hears of it'
 	redis-cli -p "$port" config set min-replicas-to-write 1 >/dev/null
 	redis-cli -p "$port" config set maxmemory-policy noeviction >/dev/null
-	wait_for doctor_finds ok 'set up as it should be, for 1 host'
+	eventually doctor_finds ok 'set up as it should be, for 1 host'
 	redis-cli -p "$port" config set min-replicas-to-write 0 >/dev/null
 	redis-cli -p "$port" set 'rl1:{hosts}:check' 2:0123 >/dev/null
 	doctor_finds finding 'secret: the store is in use with another one' || fail_with 'nothing of the secret'
 	kill -9 "${pids[0]}"
-	wait_for doctor_finds finding 'nothing is lent to this segment any more'
+	eventually doctor_finds finding 'nothing is lent to this segment any more'
 }
 
 secret_step() {
@@ -266,9 +257,9 @@ is_banned() {
 	write_config "$dir/2/rl.json" "$segment-2" "$dir/2/secret"
 	start_rld "$dir/rl.json"
 	start_rld "$dir/2/rl.json"
-	wait_for has_host "$segment "
-	wait_for has_host "$segment-2 "
-	wait_for spend
+	eventually has_host "$segment "
+	eventually has_host "$segment-2 "
+	eventually spend
 	rlctl cluster ban mallory --for 1h
 	exits 0
 	rlctl cluster secret
@@ -279,7 +270,7 @@ is_banned() {
 	complains 'cannot be used as yet'
 	head -c 32 /dev/urandom >"$dir/secret.next"
 	chmod 600 "$dir/secret.next"
-	wait_for secret_hosts 'has the next' 1
+	eventually secret_hosts 'has the next' 1
 	rlctl cluster secret --json
 	exits 1
 	conforms cluster
@@ -287,7 +278,7 @@ is_banned() {
 	rlctl cluster secret --switch
 	exits 1
 	cp "$dir/secret.next" "$dir/2/secret.next"
-	wait_for secret_step switch
+	eventually secret_step switch
 	rlctl cluster secret --switch
 	exits 0
 	says 'uses the next'
@@ -296,34 +287,34 @@ is_banned() {
 	is_banned '' || fail_with 'no ban'
 	is_banned -2 || fail_with 'no ban on the other'
 	redis-cli -p "$port" --scan --pattern 'rl1:{*' | sort >"$dir/before"
-	wait_for spend
+	eventually spend
 	redis-cli -p "$port" --scan --pattern 'rl1:{*' | sort >"$dir/after"
 	[ "$(comm -13 "$dir/before" "$dir/after" | wc -l)" -ge 1 ] || fail_with 'the key has the name that it had'
 	mv "$dir/secret.next" "$dir/secret"
 	mv "$dir/2/secret.next" "$dir/2/secret"
-	wait_for secret_step make
+	eventually secret_step make
 	rm "$dir"/2/*.orders
 	kill -9 "${pids[-1]}"
 	rm "/dev/shm/rl.$segment-2"
 	start_rld "$dir/2/rl.json"
-	wait_for is_banned -2
+	eventually is_banned -2
 	! grep 'not of this secret' "$dir/rld" "$dir/2/rld" || fail_with 'an order cannot be read'
 }
 
 @test "a host that has read its configuration again still looks for its next secret" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	kill -HUP "${pids[-1]}"
-	wait_for grep -q 'configuration read' "$dir/rld"
+	eventually grep -q 'configuration read' "$dir/rld"
 	head -c 32 /dev/urandom >"$dir/secret.next"
 	chmod 600 "$dir/secret.next"
-	tries=200 wait_for secret_hosts 'has the next' 1
+	eventually secret_hosts 'has the next' 1
 	! grep 'cluster: ' "$dir/rld" || fail_with 'it complains'
 }
 
 @test "with a wrong secret every verb of the cluster fails and says why" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	head -c 32 /dev/urandom >"$dir/secret2"
 	chmod 600 "$dir/secret2"
 	write_config "$dir/rl2.json" "$segment-2" "$dir/secret2"
@@ -343,7 +334,7 @@ is_banned() {
 	export RL_CONFIG="$dir/rl.json"
 	redis-cli -p "$port" set 'rl1:{hosts}:check' 0123456789abcdef0123456789abcdef >/dev/null
 	redis-cli -p "$port" hset 'rl1:{hosts}' old '99999999999999:h1 s1 0.9.0 0 own 0 0' >/dev/null
-	wait_for grep -q 'questions have another form' "$dir/rld"
+	eventually grep -q 'questions have another form' "$dir/rld"
 	rlctl cluster hosts
 	exits 2
 	complains 'hosts of another version'
@@ -362,12 +353,12 @@ is_banned() {
 	start_store
 	sed -i "s|\"127.0.0.1:$first\"|\"127.0.0.1:$port\", \"127.0.0.1:$first\"|" "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for grep -q 'two masters' "$dir/rld"
+	eventually grep -q 'two masters' "$dir/rld"
 	rlctl cluster hosts
 	exits 2
 	complains "two masters, and nothing tells the later one"
 	redis-cli -p "$first" set 'rl1:{hosts}:epoch' 1:aa >/dev/null
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	rlctl cluster status
 	exits 1
 	says "problem  127.0.0.1:$port: a master, too, and an earlier one"
@@ -382,14 +373,14 @@ is_banned() {
 	wait "${pids[-1]}" || :
 	redis-server --port "$port" --cluster-enabled yes --cluster-port $((port + 6000)) --bind 127.0.0.1 --save '' --dir "$dir" >"$dir/redis" 2>&1 3>&- &
 	pids+=($!)
-	wait_for redis-cli -p "$port" ping
+	eventually redis-cli -p "$port" ping
 	rlctl cluster status
 	in_trouble 'none of its nodes has a slot'
 	says_not 'does not answer'
 	start_rld "$dir/rl.json"
-	wait_for grep -q 'none of its nodes has a slot' "$dir/rld"
+	eventually grep -q 'none of its nodes has a slot' "$dir/rld"
 	redis-cli -p "$port" cluster addslotsrange 0 16383
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 }
 
 @test "strict limits lend without a replica only where that is asked for, and status says so" {
@@ -402,8 +393,8 @@ is_banned() {
 	rlctl cluster status
 	says 'what strict limits lend there is forgotten with it'
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for rlctl_admits
+	eventually has_host "$segment"
+	eventually rlctl_admits
 	redis-cli -p "$port" config set min-replicas-to-write 1 >/dev/null
 	rlctl cluster status
 	says 'takes no writes without one'
@@ -453,8 +444,8 @@ status_says() {
 	unset LD_PRELOAD
 	write_config "$dir/rl.json" "$segment" "$dir/secret"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for status_says 'behind the store'
+	eventually has_host "$segment "
+	eventually status_says 'behind the store'
 	rlctl cluster status
 	exits 1
 	says "segment $segment: its clock is 7"
@@ -479,7 +470,7 @@ has_both_nodes() {
 			AHEAD=$ahead LD_PRELOAD="$dir/clock.so" redis-server --port "$port" --cluster-enabled yes --cluster-port $((port + 6000)) \
 				--bind 127.0.0.1 --save '' --dir "$dir/node$ahead" >"$dir/redis$ahead" 2>&1 3>&- &
 			pids+=($!)
-			wait_for node_is_up_or_down "${pids[-1]}"
+			eventually node_is_up_or_down "${pids[-1]}"
 			if kill -0 "${pids[-1]}" 2>/dev/null; then break; fi
 		done
 		ports+=("$port")
@@ -489,8 +480,8 @@ has_both_nodes() {
 	redis-cli -p "${ports[0]}" cluster meet 127.0.0.1 "${ports[1]}" $((ports[1] + 6000))
 	port=${ports[0]}
 	write_config "$dir/rl.json" "$segment" "$dir/secret"
-	wait_for has_both_nodes
-	wait_for status_says 'clocks of nodes are 7'
+	eventually has_both_nodes
+	eventually status_says 'clocks of nodes are 7'
 }
 
 # Answers, or has ended for want of a free port.
@@ -500,13 +491,13 @@ node_is_up_or_down() {
 
 @test "another secret is refused, by rld and by rlctl" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	head -c 32 /dev/urandom >"$dir/secret2"
 	chmod 600 "$dir/secret2"
 	write_config "$dir/rl2.json" "$segment-2" "$dir/secret2"
 	"$RLD" -c "$dir/rl2.json" >"$dir/rld2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for grep -q 'another secret' "$dir/rld2"
+	eventually grep -q 'another secret' "$dir/rld2"
 	! has_host "$segment-2" || fail_with 'it has joined'
 	rlctl cluster status -c "$dir/rl2.json"
 	in_trouble 'another one'
@@ -548,9 +539,9 @@ node_is_up_or_down() {
 	rlctl cluster override api alice banned
 	in_trouble "'rlctl cluster ban KEY --rule RULE'"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
-	wait_for spend
+	eventually spend
 	rlctl cluster ban alice --rule api --for 1h
 	exits 0
 	for one in "$segment" "$segment-2"; do
@@ -571,10 +562,10 @@ node_is_up_or_down() {
 
 @test "an override is in force in the store at the next question" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	rlctl cluster override api alice 1
 	exits 0
-	wait_for spend
+	eventually spend
 	rlctl cluster show api alice
 	says ': 1 lent'
 }
@@ -597,12 +588,12 @@ spend_on_both() {
 
 @test "an override above the capacity is admitted on every host, and no more than it" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
 	rlctl cluster override api alice 60
 	exits 0
 	first=0 second=0
-	wait_for spend_on_both
+	eventually spend_on_both
 	for _ in 1 2 3 4; do spend_on_both || :; done
 	((first + second <= 60 + 2 * 2)) || fail_with "$first and $second of 60"
 	rlctl --segment "$segment" get api alice --json
@@ -611,12 +602,12 @@ spend_on_both() {
 
 @test "unlimited in the store is more than is asked for" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	rlctl cluster override api alice unlimited
 	exits 0
 	says_line 268435455
-	wait_for spend
-	tries=100 wait_for spends_fifty
+	eventually spend
+	eventually spends_fifty
 }
 
 spends_fifty() {
@@ -630,8 +621,8 @@ calls_of() {
 # What a script calls is counted, too: a GET of an override in each call of it, and no other question about one.
 @test "whether there is an override is asked along with the share, and of a key without one no more" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for spend
+	eventually has_host "$segment "
+	eventually spend
 	redis-cli -p "$port" config resetstat >/dev/null
 	local begin=$SECONDS
 	admit "$segment" 400 >/dev/null
@@ -662,14 +653,14 @@ is_quiet() {
 @test "what is lent above a capacity that was lowered is given back before its lease is over" {
 	sed -i 's/"10\/h", "scope"/"1000\/h", "scope"/; s/"lease": "5s"/"lease": "300s"/' "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
-	wait_for spend
+	eventually has_host "$segment "
+	eventually spend
 	admit "$segment" 40 >/dev/null # of one request no more is lent than it needs
 	! shares_at_most 100 || fail_with 'a little'
-	wait_for is_quiet
+	eventually is_quiet
 	sed -i 's/"1000\/h", "scope"/"60\/h", "scope"/' "$dir/rl.json"
 	kill -HUP "${pids[-1]}"
-	tries=400 wait_for shares_at_most 60
+	eventually shares_at_most 60
 }
 
 @test "a log that has no room for an override says so" {
@@ -684,16 +675,16 @@ is_quiet() {
 
 @test "the store that is away is told once, and when it is back" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	kill -STOP "${pids[0]}"
-	wait_for grep -q 'cluster: the store does not answer' "$dir/rld"
+	eventually grep -q 'cluster: the store does not answer' "$dir/rld"
 	rlctl cluster status
 	in_trouble 'the store does not answer'
 	kill -CONT "${pids[0]}"
-	wait_for grep -q 'cluster: the store answers again' "$dir/rld"
+	eventually grep -q 'cluster: the store answers again' "$dir/rld"
 	[ "$(grep -c 'cluster: the store does not answer' "$dir/rld")" = 1 ] || fail_with "$(cat "$dir/rld")"
-	wait_for tells_once 'store back'
-	wait_for tells_once 'store away'
+	eventually tells_once 'store back'
+	eventually tells_once 'store away'
 	rlctl --segment "$segment" log
 	says 'store away'
 	! grep 'store' <<<"$output" | grep -q 'by ' || fail_with "$output"
@@ -709,13 +700,13 @@ tells_once() {
 
 @test "hosts that come and go are told by those that stay" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
-	wait_for tells_once 'host joined'
+	eventually tells_once 'host joined'
 	kill -9 "${pids[-1]}"
 	id=$("$RLCTL" cluster hosts --json | jq -r --arg name "$segment-2" '.hosts[] | select(.segment == $name) | .id')
 	redis-cli -p "$port" hset 'rl1:{hosts}' "$id" '1:h s 1 0 own 0' >/dev/null
-	wait_for tells_once 'host gone'
+	eventually tells_once 'host gone'
 	rlctl --segment "$segment" log
 	says "$id"
 }
@@ -733,7 +724,7 @@ tells_once() {
 	rlctl config check "$dir/strict.json"
 	! says_line 'api: 10 per 1h: all hosts' || fail_with "$output"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	doctor_finds ok 'rule api: all hosts together admit up to 12, of a capacity of 10' || fail_with 'nothing of the bound'
 	redis-cli -p "$port" hset 'rl1:{hosts}' other '99999999999999:h2 s2 0.0.1 3 own 0' >/dev/null
 	doctor_finds finding 'rule api: all hosts together admit up to 14, of a capacity of 10' || fail_with 'nothing of a wide one'
@@ -748,8 +739,8 @@ tells_once() {
 
 @test "metrics tell of the cluster" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
-	wait_for spend
+	eventually has_host "$segment"
+	eventually spend
 	curl -s --unix-socket "$dir/m" http://localhost/metrics >"$dir/metrics"
 	grep -q "^rl_cluster_hosts{segment=\"$segment\"} 1$" "$dir/metrics"
 	grep -q "^rl_cluster_overshoot_max{segment=\"$segment\",rule=\"api\"} 2$" "$dir/metrics"
@@ -771,7 +762,7 @@ tells_once() {
 	[ "$(wc -l <"$dir/named")" -ge 6 ]
 	while read -r name; do grep -q "^$name{" "$dir/metrics" || fail_with "$name is not there"; done <"$dir/named"
 	kill -STOP "${pids[0]}"
-	wait_for is_away_since
+	eventually is_away_since
 	kill -CONT "${pids[0]}"
 }
 
@@ -801,12 +792,12 @@ rules_state() {
 	exits 1
 	complains 'the store has no rules'
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	rlctl cluster push "$dir/all.json"
 	exits 0
 	says_line 'version 1'
-	wait_for has_capacity api 20
-	wait_for rules_state 1 good
+	eventually has_capacity api 20
+	eventually rules_state 1 good
 	rlctl cluster hosts --json
 	conforms cluster
 	rlctl cluster diff "$dir/all.json"
@@ -826,14 +817,14 @@ rules_state() {
 	# A document that somebody has written past rlctl is judged by each host.
 	redis-cli -p "$port" hset 'rl1:{rules}' v 2 s "$(sha256sum <"$dir/bad.json" | cut -c1-64)" r "$(cat "$dir/bad.json")
 " >/dev/null
-	wait_for rules_state 2 refused
+	eventually rules_state 2 refused
 	has_capacity api 20 || fail_with 'the rules before are gone'
 
 	kill -9 "${pids[1]}"
 	kill -9 "${pids[0]}"
 	rm -f "/dev/shm/rl.$segment"
 	start_rld "$dir/rl.json"
-	wait_for has_capacity api 20
+	eventually has_capacity api 20
 }
 
 # Another host, with the same store and secret.
@@ -842,12 +833,12 @@ start_second() {
 	mkdir "$dir/state2"
 	"$RLD" -c "$dir/rl2.json" --state "$dir/state2" >"$dir/rld2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for has_host "$segment-2 "
+	eventually has_host "$segment-2 "
 }
 
 @test "a ban, an exemption and what lifts them reach all hosts, and are told" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
 	rlctl cluster ban alice --for 1h --reason 'too many'
 	exits 0
@@ -882,12 +873,12 @@ start_second() {
 		fail_with 'an order is not sealed'
 	redis-cli -p "$port" hset 'rl1:{orders}' forged "$(printf '%0100d' 7)" >/dev/null
 	redis-cli -p "$port" zadd 'rl1:{orders}:n' 9000000000000000 forged >/dev/null
-	wait_for grep -q 'not of this secret' "$dir/rld"
+	eventually grep -q 'not of this secret' "$dir/rld"
 }
 
 @test "a limit of one key for a time, of each host or shared, is everywhere with one word, and is lifted with it" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
 	rlctl --segment "$segment" override own alice 13 --everywhere --for 1h --reason 'ticket 12'
 	exits 0
@@ -929,7 +920,7 @@ start_second() {
 		"$dir/rl.json" >"$dir/more.json"
 	mv "$dir/more.json" "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	rlctl --segment "$segment" override both alice 30/d --everywhere
 	exits 0
 	[ "$(redis-cli -p "$port" --scan --pattern 'rl1:o:*' | wc -l)" = 1 ]
@@ -947,9 +938,9 @@ start_second() {
 
 @test "a reset empties a key on all hosts, and what they held of it can be lent again at once" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
-	wait_for spend
+	eventually spend
 	for _ in $(seq 40); do
 		"$RLCTL" --segment "$segment" check api alice >/dev/null || :
 		"$RLCTL" --segment "$segment-2" check api alice >/dev/null || :
@@ -957,13 +948,13 @@ start_second() {
 	rlctl cluster reset api alice
 	exits 0
 	says_line 'done on 2 of 2 hosts'
-	tries=100 wait_for no_shares
-	wait_for counts_no_shares
+	eventually no_shares
+	eventually counts_no_shares
 	for one in "$segment" "$segment-2"; do
 		rlctl --segment "$one" log --json
 		says '"reset"'
 	done
-	wait_for spend
+	eventually spend
 }
 
 # of KEY...: every host has counted each, and the store has lent some of it.
@@ -992,25 +983,25 @@ used_somewhere() {
 
 @test "a reset of a whole rule, or of a prefix, empties all its keys on all hosts, and gives back what they held" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	start_second
 	rlctl cluster reset api
 	in_trouble '--yes'
-	wait_for all_spend a:1 a:2 b:1
+	eventually all_spend a:1 a:2 b:1
 	rlctl cluster reset api --match 'a:*' --yes
 	exits 0
 	says_line 'done on 2 of 2 hosts'
-	tries=200 wait_for no_shares_of a:1 a:2
+	eventually no_shares_of a:1 a:2
 	! used_somewhere a:1 || fail_with 'a:1 is used'
 	used_somewhere b:1 || fail_with 'b:1 is not'
 	! no_shares_of b:1 || fail_with 'b:1 is not lent'
-	wait_for all_spend a:1 a:2 b:1
+	eventually all_spend a:1 a:2 b:1
 	rlctl cluster reset api --yes --json
 	exits 0
 	conforms cluster
-	tries=200 wait_for no_shares_of a:1 a:2 b:1
+	eventually no_shares_of a:1 a:2 b:1
 	! used_somewhere b:1 || fail_with 'b:1 is used'
-	wait_for all_spend a:1
+	eventually all_spend a:1
 	rlctl cluster reset api alice --match 'a:*'
 	in_trouble 'exclude each other'
 	rlctl cluster reset api --match 'a?' --yes
@@ -1020,12 +1011,12 @@ used_somewhere() {
 @test "addresses of one network have one counter on all hosts, and are reset as one or by a wider one" {
 	sed -i 's/"api": {\(.*\)},$/"api": {"prefixes": [{"v6": 64, \1}]},/' "$dir/rl.json"
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	sed "s/$segment/$segment-2/" "$dir/rl.json" >"$dir/rl2.json"
 	mkdir "$dir/state2"
 	"$RLD" -c "$dir/rl2.json" --state "$dir/state2" >"$dir/rld2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for has_host "$segment-2 "
+	eventually has_host "$segment-2 "
 	local first=0
 	for n in $(seq 30); do
 		if "$RLCTL" --segment "$segment" check api "2001:db8:1:2::$n" >/dev/null; then first=$((first + 1)); fi
@@ -1040,7 +1031,7 @@ used_somewhere() {
 	says ': 0 lent'
 	rlctl cluster reset api --match 2001:db8:1::/48 --yes
 	says_line 'done on 2 of 2 hosts'
-	tries=200 wait_for no_shares_of 2001:db8:1:2::1
+	eventually no_shares_of 2001:db8:1:2::1
 }
 
 counts_no_shares() {
@@ -1053,19 +1044,19 @@ no_shares() {
 
 @test "a host that was away does what it has missed, and no reset of before its time" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	rlctl cluster reset api alice
 	exits 0
 	rlctl cluster ban 192.0.2.7 --for 1h
 	exits 0
 	start_second
-	wait_for is_banned_on "$segment-2" 192.0.2.7
+	eventually is_banned_on "$segment-2" 192.0.2.7
 	! grep -q 'reset' "$dir/rld2" || fail_with "$(cat "$dir/rld2")"
 	kill -9 "${pids[-1]}"
-	wait_for rlctl_says_missing
+	eventually rlctl_says_missing
 	"$RLD" -c "$dir/rl2.json" --state "$dir/state2" >"$dir/rld2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for grep -q 'order for all hosts: reset, rule api: done' "$dir/rld2"
+	eventually grep -q 'order for all hosts: reset, rule api: done' "$dir/rld2"
 	! grep -q 'ban, every' "$dir/rld2" || fail_with 'it did the ban again'
 }
 
@@ -1081,7 +1072,7 @@ rlctl_says_missing() {
 
 @test "a host that is gone is forgotten, one that is there is not" {
 	start_rld "$dir/rl.json"
-	wait_for has_host "$segment "
+	eventually has_host "$segment "
 	id=$("$RLCTL" cluster hosts --json | jq -r '.hosts[0].id')
 	rlctl cluster forget "$id"
 	in_trouble "'$id' is there"
@@ -1142,15 +1133,15 @@ rlctl_says_missing() {
 	EOF
 	sed "s/$segment/$segment-2/" "$RL_CONFIG" >"$dir/rl2.json"
 	start_rld "$RL_CONFIG"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	"$RLD" -c "$dir/rl2.json" --state "$dir" >"$dir/rld2" 2>&1 3>&- &
 	pids+=($!)
-	wait_for has_host "$segment-2"
+	eventually has_host "$segment-2"
 	on check api alice --cost 300
 	exits 1
 	says_line 'denied, until its host has a share'
-	wait_for "$RLCTL" --segment "$segment" check api alice --cost 300
-	wait_for "$RLCTL" --segment "$segment-2" check api alice --cost 700
+	eventually "$RLCTL" --segment "$segment" check api alice --cost 300
+	eventually "$RLCTL" --segment "$segment-2" check api alice --cost 700
 	rlctl cluster show api alice
 	says ': 1000 lent'
 	rlctl --segment "$segment-2" check api alice --cost 2
@@ -1166,12 +1157,12 @@ rlctl_says_missing() {
 	rlctl config show --json
 	says '"blind": "auto"'
 	start_rld "$RL_CONFIG"
-	wait_for has_host "$segment"
+	eventually has_host "$segment"
 	has_entry() { redis-cli -p "$port" hget 'rl1:{hosts}:blind' "$(redis-cli -p "$port" hkeys 'rl1:{hosts}')" | grep -q ':0:'; }
-	wait_for has_entry
+	eventually has_entry
 	on check api alice
 	exits 1
-	wait_for "$RLCTL" --segment "$segment" check api alice
+	eventually "$RLCTL" --segment "$segment" check api alice
 	on get api alice
 	says 'blind        0, by the number of hosts'
 	on status

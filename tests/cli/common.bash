@@ -91,6 +91,22 @@ conforms() {
 		fail_with "not as the schema says of $1"
 }
 
+# Until the command says yes: for a minute and more, as a machine may have other things to do.
+eventually() {
+	local tries
+	for tries in {1..1200}; do
+		if "$@" >/dev/null 2>&1; then return; fi
+		sleep 0.05
+	done
+	[ ! -f "${log:-}" ] || tail -n 40 "$log" >&2
+	fail_with "after $tries looks, not yet: $*"
+}
+
+# A file has so many lines that match.
+has_lines() {
+	[ "$(grep -c -- "$2" "$3")" -ge "$1" ]
+}
+
 # Segments of tests: named after the test, so that tests may run side by side.
 segment_setup() {
 	segment="bats-$$-$BATS_TEST_NUMBER"

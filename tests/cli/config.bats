@@ -66,18 +66,18 @@ algorithm_words() {
 @test "config: what is no regular file is refused at once, by every verb" {
 	make_odd_files
 	for odd_file in "$odd"/*; do
-		run --separate-stderr timeout 5 "$RLCTL" config check "$odd_file"
+		run --separate-stderr timeout 60 "$RLCTL" config check "$odd_file"
 		in_trouble "$odd_file: $(why_odd "$odd_file")"
 	done
 	for verb in check show diff reload 'set /rules/x/limit 1/s' 'unset /rules' edit; do
 		for kind in fifo device; do
 			# shellcheck disable=SC2086 # its words
-			EDITOR=true run --separate-stderr timeout 5 "$RLCTL" config $verb --config "$odd/$kind"
+			EDITOR=true run --separate-stderr timeout 60 "$RLCTL" config $verb --config "$odd/$kind"
 			in_trouble "$odd/$kind: is no regular file"
 		done
 	done
 	truncate -s 257M "$odd/large"
-	run --separate-stderr timeout 5 "$RLCTL" config check "$odd/large"
+	run --separate-stderr timeout 60 "$RLCTL" config check "$odd/large"
 	exits 1
 	complains "$odd/large: is larger than 256 MiB"
 }

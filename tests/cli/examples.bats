@@ -19,22 +19,12 @@ teardown() {
 	rm -f "/dev/shm/rl.$segment"
 }
 
-# Wait until a file has a line, up to 20 s.
-until_line() {
-	local tries=400
-	until grep -q -- "$1" "$2" 2>/dev/null; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || { cat "$2" >&2; return 1; }
-		sleep 0.05
-	done
-}
-
 # serve LIMIT: the pre-forked server; $port is where.
 serve() {
 	local log=$BATS_TEST_TMPDIR/prefork
 	"$build/prefork" "$segment" "$1" 3 >"$log" 3>&- &
 	servers+=($!)
-	until_line ' pid ' "$log"
+	eventually grep -q ' pid ' "$log"
 	port=$(sed -n 's/^listening on .*://p' "$log")
 }
 
@@ -65,7 +55,7 @@ statuses() {
 	echo "{\"segment\": {\"name\": \"$segment-cli\", \"keys\": 100}, \"rules\": {\"fetch\": {\"limit\": \"3/day\", \"algorithm\": \"token_bucket\"}}}" >"$BATS_TEST_TMPDIR/rl.json"
 	"$build/rld" --config "$BATS_TEST_TMPDIR/rl.json" >"$BATS_TEST_TMPDIR/rld" 2>&1 3>&- &
 	servers+=($!)
-	until_line 'in force' "$BATS_TEST_TMPDIR/rld"
+	eventually grep -q 'in force' "$BATS_TEST_TMPDIR/rld"
 	for status in 0 0 0 75 75; do
 		run --separate-stderr env RLCTL="$build/rlctl" "$top/examples/limited.sh" "$segment-cli" fetch backup \
 			curl -s "http://127.0.0.1:$port/"
@@ -74,7 +64,8 @@ statuses() {
 		[ "$status" -ne 0 ] || says hello
 	done
 	rm -f "/dev/shm/rl.$segment-cli"
-	grep -c 'answers 200' "$BATS_TEST_TMPDIR/prefork" | grep -qx 3
+	eventually has_lines 3 'answers 200' "$BATS_TEST_TMPDIR/prefork"
+	! has_lines 4 'answers 200' "$BATS_TEST_TMPDIR/prefork"
 	run --separate-stderr env RLCTL="$build/rlctl" "$top/examples/limited.sh" "$segment-none" fetch backup echo done
 	exits 0
 	says done

@@ -39,12 +39,7 @@ stop() {
 run_until() {
 	"$RLD" --config "$config" 2>"$log" 3>&- &
 	pid=$!
-	for _ in $(seq 600); do
-		grep -qF -- "$1" "$log" && return
-		sleep 0.05
-	done
-	cat "$log" >&2
-	return 1
+	eventually grep -qF -- "$1" "$log"
 }
 
 # Fill the table, half of it and more from one network, and have rld look at it.
@@ -145,22 +140,12 @@ act() {
 run_with() {
 	"$RLD" --config "$config" "$@" 2>"$log" 3>&- &
 	pid=$!
-	for _ in $(seq 600); do
-		grep -qF 'sweeping segment' "$log" && return
-		sleep 0.05
-	done
-	cat "$log" >&2
-	return 1
+	eventually grep -qF 'sweeping segment' "$log"
 }
 
 # Wait until the file has so many denials.
 await_denials() {
-	for _ in $(seq 400); do
-		[ "$(grep -c ' denied: ' "$1")" -ge "$2" ] && return
-		sleep 0.05
-	done
-	cat "$1" >&2
-	return 1
+	eventually has_lines "$2" ' denied: ' "$1"
 }
 
 @test "rld --events-file: fail2ban finds the addresses that are denied, and no client writes one for another" {
@@ -194,7 +179,7 @@ await_denials() {
 		mkdir "$BATS_TEST_TMPDIR/disk"
 		mount -t tmpfs -o size=16k tmpfs "$BATS_TEST_TMPDIR/disk"
 		cd "$BATS_TEST_TMPDIR/disk"
-		await() { for _ in $(seq 400); do "$@" && return; sleep 0.05; done; cat "$log"; exit 9; }
+		await() { for _ in $(seq 1200); do "$@" && return; sleep 0.05; done; cat "$log"; exit 9; }
 		"$RLD" --config "$config" --events-file "$PWD/events" 2>"$log" 3>&- &
 		pid=$!
 		trap "kill $pid; wait $pid || :" EXIT
@@ -254,10 +239,7 @@ await_denials() {
 		    out.write(data)
 	EOF2
 	reader=$!
-	for _ in $(seq 200); do
-		[ -S "$socket" ] && break
-		sleep 0.05
-	done
+	eventually test -S "$socket"
 	run_with --events-journal="$socket"
 	for _ in $(seq 21); do
 		"$RLCTL" -s "$segment" check web $'two\nlines' >/dev/null || true
@@ -274,7 +256,7 @@ await_denials() {
 @test "rld --events-file: what is no file is refused, and no link is followed" {
 	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$BATS_TEST_TMPDIR/link"
 	for file in "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/link" "$BATS_TEST_TMPDIR/none/events"; do
-		run --separate-stderr timeout 20 "$RLD" --config "$config" --events-file "$file"
+		run --separate-stderr timeout 120 "$RLD" --config "$config" --events-file "$file"
 		[ "$status" -eq 2 ]
 		[[ $stderr == *"--events-file $file: "* ]]
 		[ ! -e "$BATS_TEST_TMPDIR/elsewhere" ]

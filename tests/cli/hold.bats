@@ -33,10 +33,7 @@ hold_in_background() {
 	"$RLCTL" --segment "$segment" hold "$1" "$2" --cost "$3" -- \
 		sh -c 'echo >"$1"; read -r _ <"$2"' - "$BATS_TEST_TMPDIR/begun" "$go" 3>&- &
 	holder=$!
-	for _ in $(seq 500); do
-		[ -e "$BATS_TEST_TMPDIR/begun" ] && break
-		sleep 0.02
-	done
+	eventually test -e "$BATS_TEST_TMPDIR/begun"
 	rm "$BATS_TEST_TMPDIR/begun"
 }
 

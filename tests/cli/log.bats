@@ -96,7 +96,7 @@ teardown() {
 		{"segment": {"name": "$segment", "keys": 100, "changes": 3}, "rules": {"login": {"limit": "5/min"}}}
 	END
 	"$RLD" --config "$BATS_TEST_TMPDIR/rl.json" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
-	until grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log"; do sleep 0.05; done
+	eventually grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log"
 	kill $!
 	for i in 1 2 3 4 5; do
 		on ban "10.0.0.$i" --for 1h
@@ -126,10 +126,7 @@ teardown() {
 	"$RLCTL" --segment "$segment" log --follow --rule login >"$BATS_TEST_TMPDIR/out" 3>&- &
 	follower=$!
 	fill login 1 $month_ms 1 alice=1
-	for _ in $(seq 200); do
-		grep -q denied "$BATS_TEST_TMPDIR/out" && break
-		sleep 0.05
-	done
+	eventually grep -q 'denied .*alice' "$BATS_TEST_TMPDIR/out"
 	kill "$follower"
 	wait "$follower" || true
 	grep -q 'denied .*alice' "$BATS_TEST_TMPDIR/out"

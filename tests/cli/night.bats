@@ -26,11 +26,7 @@ before=$top/build/v/older # the programs of a version before, of another layout
 start() {
 	"$RLD" --config "$file" "$@" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
 	pid=$!
-	for _ in $(seq 400); do
-		grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log" && return
-		sleep 0.05
-	done
-	return 1
+	eventually grep -qF 'sweeping segment' "$BATS_TEST_TMPDIR/log"
 }
 
 stop() {

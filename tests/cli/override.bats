@@ -33,11 +33,11 @@ admitted() {
 	[ "$(admitted login alice)" -eq 0 ]
 	on override login alice 8/30d --for 1h --reason 'a trial'
 	exits 0
-	grep -qE '^8/30d in place of 3/30d, rule login, (1h|59m5.s) left, until 20.* UTC$' <<<"$output"
+	grep -qE '^8/30d in place of 3/30d, rule login, (1h|59m..s) left, until 20.* UTC$' <<<"$output"
 	[ "$(admitted login alice)" -eq 5 ]
 	[ "$(admitted login carol)" -eq 3 ]
 	on overrides
-	says_like ' *(1h|59m5.s)  *8/30d  *3/30d  *[0-9.m]*s  root  *login  alice  "a trial"'
+	says_like ' *(1h|59m..s)  *8/30d  *3/30d  *[0-9.m]*s  root  *login  alice  "a trial"'
 	says '1 in force'
 	on get login alice
 	says 'stands       8/30d for a time in place of 3/30d, rule login,'
@@ -61,15 +61,19 @@ admitted() {
 	[ "$output" = '0 in force' ]
 }
 
-@test "override: it ends by itself, with nobody sweeping" {
-	on override login alice 8 --for 1s
-	exits 0
-	[ "$(admitted login alice)" -eq 5 ]
-	for _ in {1..60}; do
-		[ "$("$RLCTL" -s "$segment" overrides)" = '0 in force' ] && break
-		sleep 0.1
-	done
+has_none() {
 	[ "$("$RLCTL" -s "$segment" overrides)" = '0 in force' ]
+}
+
+@test "override: it ends by itself, with nobody sweeping" {
+	for span in 1s 4s 16s; do # where the machine is slow, it has ended before all were asked
+		on override login alice 8 --for "$span"
+		exits 0
+		allowed=$((${allowed:-0} + $(admitted login alice)))
+		[ "$allowed" -lt 5 ] || break
+	done
+	[ "$allowed" -eq 5 ]
+	eventually has_none
 	[ "$("$RLCTL" -s "$segment" list -j | jq '.keys[] | select(.key == "alice").limit')" = 3 ]
 }
 

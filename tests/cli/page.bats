@@ -31,15 +31,6 @@ teardown() {
 	rm -f "/dev/shm/rl.$segment"
 }
 
-eventually() {
-	local tries=600
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ "$tries" -gt 0 ] || fail_with "never came true: $*"
-		sleep 0.05
-	done
-}
-
 start() {
 	"$RLD" --config "$config" --metrics-listen 127.0.0.1:0 "$@" 2>"$log" 3>&- &
 	pid=$!
@@ -48,7 +39,7 @@ start() {
 }
 
 ask() {
-	curl --silent --max-time 10 "$@"
+	curl --silent --max-time 60 "$@"
 }
 
 # The HTTP status of a path, with more options.
@@ -258,7 +249,7 @@ health_has() {
 	jq -e '.keys[] | select(.key == "198.51.100.0/24") | .state == "limited" and .retry > 0 and .rate > 0' "$BATS_TEST_TMPDIR/page"
 	jq -e '.keys[] | select(.key | startswith("token")) | .state == "unknown"' "$BATS_TEST_TMPDIR/page"
 	command -v chromium >/dev/null || skip 'no chromium'
-	timeout 120 "$top/tests/page/browser.py" "$url/" >"$BATS_TEST_TMPDIR/seen"
+	timeout 300 "$top/tests/page/browser.py" "$url/" >"$BATS_TEST_TMPDIR/seen"
 	kill $holder
 	jq -e '.wide.live | test("2 are limited now, and of 1 it is not known")' "$BATS_TEST_TMPDIR/seen"
 	# Units in flight come back when somebody gives them back, which nobody knows.
@@ -279,7 +270,7 @@ health_has() {
 	check trial '<script>document.title=2</script>' 5
 	eventually page_has '(.keys | length) == 3 and (.bans | length) == 1'
 	ask "$url/status.json?history=trial" | jq -e '[.rules[].minutes // [] | .[] | .[2:]] | transpose | map(add) == [5, 5, 0]'
-	timeout 120 "$top/tests/page/browser.py" "$url/" >"$BATS_TEST_TMPDIR/seen"
+	timeout 300 "$top/tests/page/browser.py" "$url/" >"$BATS_TEST_TMPDIR/seen"
 	jq -r .wide.text "$BATS_TEST_TMPDIR/seen" >"$BATS_TEST_TMPDIR/text"
 	grep -qF 'onerror="document.title=1">' "$BATS_TEST_TMPDIR/text"
 	grep -qF '<script>document.title=2</script>' "$BATS_TEST_TMPDIR/text"

@@ -20,7 +20,7 @@ start() {
 	: >>"$log"
 	"$RLCTL" replay --follow "$@" "$log" >"$out" 2>"$err" 3>&- &
 	pid=$!
-	for tries in $(seq 600); do
+	for tries in $(seq 1200); do
 		(((0x$(sed -n 's/^SigCgt:\s*//p' "/proc/$pid/status") >> 14) & 1)) && return
 		sleep 0.05
 	done
@@ -30,7 +30,7 @@ start() {
 # told COUNT: so many lines are told.
 told() {
 	local tries
-	for tries in $(seq 600); do
+	for tries in $(seq 1200); do
 		[ "$(wc -l <"$out")" -ge "$1" ] && return
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.05
@@ -180,9 +180,9 @@ bounded() {
 			echo
 		} >"$log"
 		for _ in 1 2 3 4 5 6 7; do tail -1 "$log" >>"$log"; done
-		timeout 20 "$RLCTL" replay -c 1 -w 1s --where 'agent != x' "$log" >"$out" 2>"$err"
+		timeout 120 "$RLCTL" replay -c 1 -w 1s --where 'agent != x' "$log" >"$out" 2>"$err"
 		sed -n 2p "$log" >"$log.bad"
-		run timeout 20 "$RLCTL" replay -c 1 -w 1s "$log.bad"
+		run timeout 120 "$RLCTL" replay -c 1 -w 1s "$log.bad"
 		[ "$status" -eq 2 ]
 	done
 }

@@ -43,20 +43,7 @@ configure() {
 }
 
 rld() {
-	run --separate-stderr timeout 20 "$RLD" --config "$config" "$@"
-}
-
-eventually() {
-	local tries=600
-	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		if [ "$tries" -eq 0 ]; then
-			echo "never came true: $*" >&2
-			cat "$log" >&2
-			return 1
-		fi
-		sleep 0.05
-	done
+	run --separate-stderr timeout 120 "$RLD" --config "$config" "$@"
 }
 
 has_logged() {
@@ -143,13 +130,13 @@ file_is_whole() {
 	for file in "$odd"/*; do
 		for check in '' --check; do
 			# shellcheck disable=SC2086 # none or one
-			run --separate-stderr timeout 5 "$RLD" --config "$file" $check
+			run --separate-stderr timeout 60 "$RLD" --config "$file" $check
 			exits 1
 			complains "<3>$file: $(why_odd "$file")"
 		done
 	done
 	truncate -s 257M "$odd/large"
-	run --separate-stderr timeout 5 "$RLD" --config "$odd/large"
+	run --separate-stderr timeout 60 "$RLD" --config "$odd/large"
 	exits 1
 	complains "<3>$odd/large: is larger than 256 MiB"
 	[ ! -e "/dev/shm/rl.$segment" ]
@@ -400,7 +387,7 @@ ring_of_segment() {
 		mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm || exit 99
 		"$@"; status=$?
 		ls /dev/shm
-		exit "$status"' - timeout 20 "$RLD" --config "$config"
+		exit "$status"' - timeout 120 "$RLD" --config "$config"
 	exits 1
 	[ -z "$output" ]
 	complains "<3>segment '$segment' needs "
@@ -414,7 +401,7 @@ ring_of_segment() {
 	printf 'MemAvailable:    1000 kB\nSwapFree: 24 kB\n' >"$BATS_TEST_TMPDIR/meminfo"
 	# shellcheck disable=SC2016 # the inner shell's
 	run --separate-stderr unshare --mount sh -c 'mount --bind "$0/meminfo" /proc/meminfo && exec "$@"' \
-		"$BATS_TEST_TMPDIR" timeout 20 "$RLD" --config "$config"
+		"$BATS_TEST_TMPDIR" timeout 120 "$RLD" --config "$config"
 	exits 1
 	complains "<3>segment '$segment' needs "
 	complains 'bytes of memory, and 1048576 are left by /proc/meminfo; nothing was created'
@@ -440,14 +427,14 @@ beside() {
 	beside 'mkdir -m 3771 /dev/shm/rl; : >/dev/shm/rl.$segment; chown 65534 /dev/shm/rl.$segment' \
 		sh -c '"$@" & pid=$!
 			until [ -s "/dev/shm/rl/rl.$0" ] || ! kill -0 $pid; do sleep 0.01; done
-			kill $pid; wait $pid' "$segment" timeout 20 "$RLD" --config "$config"
+			kill $pid; wait $pid' "$segment" timeout 120 "$RLD" --config "$config"
 	complains "rl.$segment"
 }
 
 @test "rld: who may not write the directory of rl's own is told so, and goes nowhere else" {
 	# shellcheck disable=SC2016 # the inner shell's
 	beside 'mkdir -m 555 /dev/shm/rl' \
-		setpriv --bounding-set -dac_override,-dac_read_search timeout 20 "$RLD" --config "$config"
+		setpriv --bounding-set -dac_override,-dac_read_search timeout 120 "$RLD" --config "$config"
 	exits 1
 	complains "<3>segment '$segment': no permission for /dev/shm/rl, where segments are made"
 }
@@ -530,7 +517,7 @@ tells_the_same() {
 	eventually metrics
 	cp "$config" "$config.other"
 	sed -i "s/\"$segment\"/\"$segment-other\"/" "$config.other"
-	run --separate-stderr timeout 20 "$RLD" --config "$config.other" --metrics-listen "unix:$socket"
+	run --separate-stderr timeout 120 "$RLD" --config "$config.other" --metrics-listen "unix:$socket"
 	rm -f "/dev/shm/rl.$segment-other"
 	exits 2
 	complains 'Address already in use'
@@ -626,13 +613,13 @@ configure_large() {
 }
 
 @test "watchdog: is fed while rld answers itself, and only then" {
-	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" - "$RLD" --config "$config"
+	run --separate-stderr timeout 300 "$BATS_TEST_DIRNAME/manager.py" - "$RLD" --config "$config"
 	exits 0
-	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" "$socket" \
+	run --separate-stderr timeout 300 "$BATS_TEST_DIRNAME/manager.py" "$socket" \
 		"$RLD" --config "$config" --metrics-listen "unix:$socket"
 	exits 0
 	complains '<4>rld has asked for its own metrics in vain ('
-	run --separate-stderr timeout 60 "$BATS_TEST_DIRNAME/manager.py" - \
+	run --separate-stderr timeout 300 "$BATS_TEST_DIRNAME/manager.py" - \
 		"$RLD" --config "$config" --metrics-listen 127.0.0.1:0
 	exits 0
 }

@@ -27,7 +27,7 @@ screen() {
 
 # Wait until the screen shows, or does not show, a line that matches.
 sees() {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		screen | grep -qE -- "$1" && return
 		sleep 0.05
 	done
@@ -37,7 +37,7 @@ sees() {
 }
 
 sees_no() {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		screen | grep -qE -- "$1" || return 0
 		sleep 0.05
 	done

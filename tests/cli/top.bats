@@ -29,7 +29,7 @@ keys() {
 }
 
 has_keys() {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		[ "$(keys)" = "$1" ] && return
 		sleep 0.05
 	done
@@ -287,11 +287,14 @@ pause_at_a_rate() {
 	fill login 9 $month_ms 1 alice=3 bob=9
 	options='-i 1s' start
 	sees bob
-	pause_at_a_rate
-	sleep 3.3
-	tm send-keys p
-	sees_no PAUSED
-	screen | grep -E '^login +[0-9]+ [^0-9]* [1-9]'
+	for _ in 1 2 3 4 5; do # a machine that stands still for a second has new ones
+		pause_at_a_rate
+		sleep 3.3
+		tm send-keys p
+		sees_no PAUSED
+		if has_stayed=$(screen | grep -E '^login +[0-9]+ [^0-9]* [1-9]'); then break; fi
+	done
+	[ -n "$has_stayed" ]
 	sees '^login +0 .* 0 '
 }
 
