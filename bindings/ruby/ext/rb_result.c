@@ -25,13 +25,13 @@ struct kept {
 };
 
 struct result {
-	VALUE self_rule;
-	struct rl_result r;
-	uint64_t now_ns;
-	union {
+	union { /* the line that is touched when it is collected is the first of the next use */
 		struct kept *kept;
 		struct result *next; /* of those that wait for another object */
 	};
+	VALUE self_rule;
+	struct rl_result r;
+	uint64_t now_ns;
 };
 
 /*

@@ -56,6 +56,7 @@ c_ns = [`#{ENV.fetch('RL_CHECK_NS')} #{NAME}`.to_f]
 calls = measure(200_000, Process::CLOCK_PROCESS_CPUTIME_ID,
                 "allow?" => -> { rule.allow?(KEY) }, "check" => -> { rule.check(KEY) },
                 "check, its headers" => -> { rule.check(KEY).headers },
+                "Object.new, of Ruby alone" => -> { Object.new }, "a text literal, of Ruby alone" => -> { +"abc" },
                 "allow?, denied" => -> { full.allow?(KEY) }, "counters.add" => -> { counters.add(KEY, 1, 60) })
 c_ns << `#{ENV.fetch('RL_CHECK_NS')} #{NAME}`.to_f
 c = c_ns.sum / 2
