@@ -108,8 +108,8 @@ def hour(build, name):
 def main():
     build = sys.argv[1]
     name = f"picture-{os.getpid()}"
-    tmux = ["tmux", "-L", name, "-f", "/dev/null"]
     with tempfile.TemporaryDirectory() as work:
+        tmux = ["tmux", "-S", os.path.join(work, "tmux"), "-f", "/dev/null"]
         config = os.path.join(work, "rl.json")
         with open(config, "w", encoding="ascii") as file:
             file.write(CONFIG.replace("NAME", name))

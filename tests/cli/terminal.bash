@@ -6,7 +6,7 @@ tm() {
 	# shellcheck disable=SC2154 # set by segment_setup
 	# Its leak check stops the program with ptrace and waits, which a terminal that goes away
 	# meanwhile can turn into waiting for good.
-	ASAN_OPTIONS=detect_leaks=0 tmux -L "$segment-${starts:-0}" -f /dev/null "$@"
+	ASAN_OPTIONS=detect_leaks=0 tmux -S "$BATS_TEST_TMPDIR/tmux-${starts:-0}" -f /dev/null "$@"
 }
 
 stop() {

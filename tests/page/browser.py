@@ -104,14 +104,17 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1,
                  mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.ask("Page.navigate", url=url)
+        self.load(url)
         return self.evaluate(SEEN)
 
     def open(self, url):
-        """Until it is loaded."""
         self.events.clear()
+        self.load(url)
+
+    def load(self, url):
+        before = len(self.events)
         self.ask("Page.navigate", url=url)
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        while not any(event["method"] == "Page.loadEventFired" for event in self.events[before:]):
             self.events.append(self.read())
 
     def evaluate(self, expression):

@@ -73,7 +73,7 @@ class Site:
 
     def __init__(self, rules, work):
         self.name = f"screens-{os.getpid()}-{rules}"
-        self.rules = [f"rule-{i:03}" for i in range(rules)]
+        self.work, self.rules = work, [f"rule-{i:03}" for i in range(rules)]
         config = work / f"{rules}.json"
         config.write_text(json.dumps({
             "segment": {"name": self.name, "keys": 2000},
@@ -125,8 +125,8 @@ class Terminal:
     Each has a server of its own: one that is ending is in nobody's way.
     """
 
-    def __init__(self, name):
-        self.tmux = ["tmux", "-L", name, "-f", "/dev/null"]
+    def __init__(self, socket):
+        self.tmux = ["tmux", "-S", socket, "-f", "/dev/null"]
 
     def run(self, command, ready):
         """The lines of the screen, from the first that was written, once one of them shows what is `ready`."""
@@ -159,7 +159,7 @@ def verbs(site):
 
 def on_terminal(site, directory):
     for number, (verb, ready, most, words) in enumerate(verbs(site)):
-        lines = Terminal(f"{site.name}-{number}").run(f"'{BUILD}/rlctl' -s {site.name} {verb}", ready)
+        lines = Terminal(site.work / f"tmux-{len(site.rules)}-{number}").run(f"'{BUILD}/rlctl' -s {site.name} {verb}", ready)
         name = f"{len(site.rules)} rules, {verb}"
         (directory / f"{len(site.rules)}-{verb.split(' ', 1)[0]}{'-changes' * ('--' in verb)}.txt").write_text("\n".join(lines) + "\n")
         wide = [line for line in lines if len(line) > COLUMNS]
