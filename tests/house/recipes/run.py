@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recipes of docs/CONTRIBUTING.md for an algorithm, a counter and an option of a limit are followed, in a copy.
+"""The recipes of docs/CONTRIBUTING.md for an algorithm, a counter and options of a limit and of a segment, in a copy.
 
 Those that nobody needs are added at the places that the recipes name. No other file than those is touched, and of those
-there are no more than seven, two and eight. Then the library is built of the copy, without optimisation, and the tests
-of all three run; without the line that counts the counter, its test names it.
+there are no more than seven, two, eight and seven. Then the library is built of the copy, without optimisation, and the
+tests of all run; without the line that counts the counter, its test names it, and once seats are to have the segment's
+option, the seats that do not tell of it are named.
 
-    run.py                           all that
-    run.py algorithm|counter|option  the addition alone, to the tree in which it is run: git diff shows it
+    run.py                                   all that
+    run.py algorithm|counter|option|segment  the addition alone, to the tree in which it is run: git diff shows it
 """
 import contextlib
 import ctypes
@@ -22,10 +23,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.normpath(os.path.join(HERE, "..", "..", ".."))
 COPIED = ["include", "libshm", "config", "rlctl", "rld", "servers", "bindings", "examples", "tests", "man", "docs"]
 TESTS = ["build/tests/unit/algorithm/test_rest_window", "build/tests/unit/decide/test_counted",
-         "build/tests/unit/decide/test_no_retry"]
+         "build/tests/unit/decide/test_no_retry", "build/tests/unit/segment/test_stripes"]
 # Some that hold for every algorithm or option, and take an added one in by themselves.
 GENERAL = [f"build/tests/unit/{name}" for name in ("admin/test_admin", "decide/test_promises", "rule/test_rule_check", "rule/test_fields",
                                                     "bindings/test_dictionaries", "servers/test_directive")]
+UNSEATED = 'RL_FIELD_NOT_IN_BINDINGS | RL_FIELD_NOT_IN_DIRECTIVES, "of the machine, not of a program",'
 COUNT = "\t\trl_stats_add(&rl->segment, rule, RL_COUNT_reset_alone);\n"
 
 
@@ -90,6 +92,20 @@ def add_option():
     change("bindings/node/types/index.d.ts", r"(\n  countDenied\?: boolean)", r"\1\n  noRetry?: boolean")
 
 
+def add_segment_option():
+    shutil.copy(f"{HERE}/test_stripes.c", "tests/unit/segment/test_stripes.c")
+    change("include/rl.h", r"(\n\tuint32_t changes; [^\n]*)\n\tuint64_t reserved\[2\];",
+           r"\1\n\tuint64_t stripes;  /* of counters; 0: one for each CPU */\n\tuint64_t reserved[1];")
+    change("include/rl_option_fields.def", r"(RL_OPTION_FIELD\(on_full)",
+           f'RL_OPTION_FIELD(stripes, "stripes", COUNT, 1, 1024, "stripes", 0, 0, none, {UNSEATED}\n'
+           '                "Stripes of counters, of which a CPU writes one; 0: one for each CPU.")\n\\1')
+    change("libshm/segment/geometry.c", r"= stripes_here\(\),", "= o->stripes > 0 ? (uint32_t)o->stripes : stripes_here(),")
+    change("config/rl.schema.json", r'(\n        "on_full": \{)',
+           r'\n        "stripes": {"type": "integer", "minimum": 1, "maximum": 1024},\1')
+    change("man/rl_open.3", r"(\n\.It Fa on_full\n)", r"\n.It Fa stripes\nStripes of counters; default one for each CPU.\1")
+    change("man/rl.json.5", r"(\n\.It Cm changes\n)", r"\n.It Cm stripes\nStripes of counters; default one for each CPU.\1")
+
+
 def files_of_recipe(title):
     """What its numbered steps name first."""
     found = re.search(rf"^### {title}: \w+ files\n(.*?)^##", read(f"{TOP}/docs/CONTRIBUTING.md"), re.M | re.S)
@@ -150,6 +166,9 @@ def follow():
     before = texts()
     add_option()
     see_touched("An option of a limit", before, {"name": "no_retry", "file": "part", "ext": "h"}, 8)
+    before = texts()
+    add_segment_option()
+    see_touched("An option of a segment", before, {"name": "stripes", "file": "geometry"}, 7)
 
 
 @contextlib.contextmanager
@@ -177,11 +196,16 @@ def try_all():
     build(TESTS[1])
     if "reset_alone" not in run("a counter that is not counted is not missed", TESTS[1], wanted=1):
         raise Failure(f"{TESTS[1]} does not name the counter that nothing counts")
+    change("include/rl_option_fields.def", re.escape(UNSEATED), '0, "",')
+    lacking = run("seats without an option are not missed", "tests/house/lists.py", wanted=1)
+    for seat in ("bindings/lua/README.md", "bindings/ruby/README.md", "servers/apache/directives.c", "servers/nginx/README.md"):
+        if f"{seat}: no stripes" not in lacking:
+            raise Failure(f"tests/house/lists.py does not name {seat}, which does not tell of an option")
 
 
 def main():
     if len(sys.argv) > 1:
-        {"algorithm": add_algorithm, "counter": add_counter, "option": add_option}[sys.argv[1]]()
+        {"algorithm": add_algorithm, "counter": add_counter, "option": add_option, "segment": add_segment_option}[sys.argv[1]]()
         return 0
     os.environ["RL_TEST_SCALE"] = "quick"
     with tempfile.TemporaryDirectory() as work:
