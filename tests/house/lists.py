@@ -87,13 +87,15 @@ def limits(known):
 
 
 def options(known):
-    schema, page = json.loads(read("config/rl.schema.json")), read("man/rl_open.3")
+    schema, page, file_page = json.loads(read("config/rl.schema.json")), read("man/rl_open.3"), items("man/rl.json.5")
     for name, word, kind, least, most, _, _, none, _, marks, *_ in fields("include/rl_option_fields.def", "RL_OPTION_FIELD"):
         word = word.strip('"')
         if not re.search(rf"^\.It Fa .*\b{name}\b", page, re.M):
             yield f"man/rl_open.3: no {name} of options"
         if "NOT_IN_FILES" in marks:
             continue
+        if word not in file_page:
+            yield f"man/rl.json.5: no {word} of a segment"
         text = json.dumps(schema_of(schema, word))
         if text == "[]":
             yield f"config/rl.schema.json: no {word} of a segment"
