@@ -312,6 +312,18 @@ take_pattern(FunctionCallInfo fcinfo, int at, struct key *key, int *id, struct r
 
 typedef int (*set_fn)(struct rl *, int, const struct rl_pattern *, uint64_t);
 
+/* Of a month thirty days, as PostgreSQL compares intervals. What is too long is for ever. */
+static int64
+microseconds(const Interval *span)
+{
+	int64 days = span->day + INT64CONST(30) * span->month, us;
+
+	if (__builtin_mul_overflow(days, USECS_PER_DAY, &us) ||
+	    __builtin_add_overflow(us, span->time, &us))
+		us = days < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+	return us;
+}
+
 static void
 except(FunctionCallInfo fcinfo, set_fn set)
 {
@@ -322,8 +334,7 @@ except(FunctionCallInfo fcinfo, set_fn set)
 	struct rl *rl = take_pattern(fcinfo, 3, &key, &id, &pattern);
 
 	if (!PG_ARGISNULL(2)) {
-		Interval *span = PG_GETARG_INTERVAL_P(2);
-		int64 us = span->time + (span->day + INT64CONST(30) * span->month) * USECS_PER_DAY;
+		int64 us = microseconds(PG_GETARG_INTERVAL_P(2));
 
 		if (us <= 0)
 			ereport(ERROR, errcode(ERRCODE_INVALID_PARAMETER_VALUE),

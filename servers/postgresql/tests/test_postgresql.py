@@ -138,6 +138,9 @@ class Test(unittest.TestCase):
         self.assertEqual(self.checks("three", "monitor", 10), 10)
         self.pg.value("SELECT rl_ban('brief', span => '0.2 s')")
         s.wait_for("the end of a ban", lambda: self.checks("small", "brief", 1) == 1)
+        self.pg.value("SELECT rl_ban('long', span => '300000 years')")  # of more microseconds than 64 bits have
+        self.assertRegex(s.rlctl(self.segment, "bans").stdout, r"(?m)^ *never .* long")
+        self.assertIn("above 0", self.pg.error("SELECT rl_ban('short', span => '-300000 years')"))
 
     def test_rules(self):
         self.pg.set("rl.rules = 'three limit=often'")
