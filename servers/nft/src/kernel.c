@@ -240,8 +240,19 @@ count(struct kernel *kernel, unsigned type, const char *name, mnl_cb_t see, size
 	return error == -ENOENT ? 0 : error;
 }
 
+/* True if no span is missing that still lasts, and there are no more than were put. */
+static bool
+has_all(const struct spans *held, size_t found, uint64_t now_ns)
+{
+	size_t ended = 0;
+
+	for (size_t i = 0; i < held->count; i++)
+		ended += held->items[i].until_ns < now_ns + SHORTEST_NS;
+	return found <= held->count && found >= held->count - ended;
+}
+
 int
-kernel_is_changed(struct kernel *kernel)
+kernel_is_changed(struct kernel *kernel, struct rl *rl)
 {
 	uint32_t generation = 0;
 	size_t found;
@@ -254,7 +265,7 @@ kernel_is_changed(struct kernel *kernel)
 		error = 1;
 	for (int i = 0; i < FAMILIES && error == 0; i++) {
 		error = count(kernel, NFT_MSG_GETSETELEM, families[i].set, count_spans, &found);
-		if (error == 0 && found != kernel->held[i].count)
+		if (error == 0 && !has_all(&kernel->held[i], found, rl_now(rl)))
 			error = 1;
 	}
 	if (error == 0)
@@ -456,7 +467,8 @@ kernel_put(struct kernel *kernel, const struct bans *bans)
 		error = transact(kernel);
 	if (error == 0)
 		error = hold(kernel, bans);
-	kernel->is_set = error == 0;
+	if (error != -ERESTART)
+		kernel->is_set = error == 0;
 	return error;
 }
 

@@ -16,6 +16,7 @@
 
 #define CLIENT_V6 64                    /* bits of IPv6 that are a client, as the seats count it */
 #define SLEPT_NS (200 * RL_MILLISECOND) /* beyond which all ends are set anew */
+#define TRIES 100                       /* to be between two changes of others */
 
 static const char usage[] =
 	"usage: rl-nft [--segment NAME] [--rule RULE]... [--client-v6 BITS]\n"
@@ -50,6 +51,7 @@ struct segment {
 	ino_t inode;
 	int rules[RULES_MAX];
 	size_t rule_count;
+	bool is_missing[RULES_MAX]; /* of those of the options; and it is said */
 };
 
 struct mirror {
@@ -89,6 +91,18 @@ read_bits(const char *text, unsigned *bits)
 	}
 	*bits = (unsigned)number;
 	return true;
+}
+
+/* False after a message: no segment has this name, now or later. */
+static bool
+is_name(const char *segment)
+{
+	struct rl_place place;
+	bool is_one = rl_place(segment, NULL, &place) != -EINVAL;
+
+	if (!is_one)
+		say("--segment %s: no segment can have this name", segment);
+	return is_one;
 }
 
 /* -1: go on; else the status to end with. */
@@ -142,7 +156,7 @@ read_options(int argc, char **argv, struct options *o)
 			return 2;
 		}
 	if (optind == argc)
-		return -1;
+		return o->is_remove || is_name(o->segment) ? -1 : 2;
 	say("unexpected operand '%s'", argv[optind]);
 	return 2;
 }
@@ -186,8 +200,9 @@ look_for_rules(struct segment *segment, const struct options *o)
 
 		if (rule >= 0)
 			segment->rules[segment->rule_count++] = rule;
-		else
+		else if (!segment->is_missing[i])
 			say("segment %s has no rule %s", o->segment, o->rules[i]);
+		segment->is_missing[i] = rule < 0;
 	}
 }
 
@@ -269,11 +284,11 @@ has_slept(const struct mirror *mirror, int64_t clock_ns)
 
 /* What is not as it was left is made anew, and so is all after a transaction that was refused. */
 static int
-put(struct mirror *mirror)
+put_once(struct mirror *mirror)
 {
 	struct kernel *kernel = &mirror->kernel;
 	int64_t clock_ns = (int64_t)rl_now(mirror->segment.rl) - kernel_clock_ns();
-	int changed = kernel->is_set ? kernel_is_changed(kernel) : 0;
+	int changed = kernel->is_set ? kernel_is_changed(kernel, mirror->segment.rl) : 0;
 	bool was_set, is_late = has_slept(mirror, clock_ns);
 
 	if (changed < 0)
@@ -287,11 +302,25 @@ put(struct mirror *mirror)
 	if (!was_set)
 		mirror->clock_ns = clock_ns;
 	changed = kernel_put(kernel, &mirror->bans);
-	if (changed < 0 && was_set) {
+	if (changed < 0 && changed != -ERESTART && was_set) {
 		mirror->clock_ns = clock_ns;
 		changed = kernel_put(kernel, &mirror->bans);
 	}
 	return changed;
+}
+
+/* Again where others came between: what they changed is looked at first. */
+static int
+put(struct mirror *mirror)
+{
+	int error;
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		error = put_once(mirror);
+		if (error != -ERESTART)
+			break;
+	}
+	return error;
 }
 
 static int

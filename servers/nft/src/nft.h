@@ -77,13 +77,17 @@ struct kernel {
 int kernel_open(struct kernel *kernel, bool has_rules);
 void kernel_close(struct kernel *kernel);
 
-/* What is other than it was left, by others' hand: 1, 0, or a negative error. */
-int kernel_is_changed(struct kernel *kernel);
+/*
+ * What is other than it was left, by others' hand: 1, 0, or a negative error. What has ended by
+ * rl's clock is no longer there.
+ */
+int kernel_is_changed(struct kernel *kernel, struct rl *rl);
 
 /*
  * Give the sets what they have not, and take from them what is banned no more, or, if `is_set` is
- * false, make all of it anew; one transaction, which is all or nothing. 0, or a negative error:
- * then `is_set` is false.
+ * false, make all of it anew; one transaction, which is all or nothing. 0, -ERESTART where others
+ * changed the ruleset meanwhile and all is as it was, or another negative error: then `is_set` is
+ * false.
  */
 int kernel_put(struct kernel *kernel, const struct bans *bans);
 

@@ -36,6 +36,25 @@ class Case(unittest.TestCase):
     def ban(self, *arguments):
         s.rlctl(self.segment, "ban", "--yes", *arguments)
 
+    def ban_for_a_moment(self, pattern, wanted):
+        """It is in the set, which has `wanted` then."""
+        for seconds in (3, 8, 16, 32):
+            until = time.time() + seconds
+            self.ban(pattern, "--for", f"{seconds}s")
+            self.becomes_before(until, wanted)
+            if time.time() < until:
+                return
+        self.fail("it was over each time before it was seen")
+
+    @staticmethod
+    def shim(name, text):
+        """A library that is loaded before others."""
+        source, built = (os.path.join(s.work, name + end) for end in (".c", ".so"))
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <stdio.h>\n#include <stdlib.h>\n" + text)
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", built, source], check=True)
+        return built
+
     def becomes(self, wanted, number=4):
         s.eventually(lambda: s.names(number) == wanted, f"set v{number} has {wanted}")
 
@@ -118,12 +137,48 @@ class Bans(Case):
                         "delete element inet rl v4 { 192.0.2.0/24 }"):
             s.within(s.HOST, "nft", command)
             s.eventually(lambda: re.sub(STATE, "", s.ruleset()) == whole, command)
-        # What is none of its business costs no counters.
+
+    def test_others_change_what_is_theirs(self):
+        """It costs no counter, also where a ban has ended meanwhile."""
+        self.ban("192.0.2.9", "--for", "1h")
+        before, process = s.log(), self.mirror()
+        self.becomes(["192.0.2.9"])
         s.add_client("192.0.2.9")
         self.assertEqual(clients.connect("192.0.2.9"), "dropped")
+        self.ban_for_a_moment("192.0.2.10", ["192.0.2.9", "192.0.2.10"])
+        process.send_signal(signal.SIGSTOP)
+        self.becomes(["192.0.2.9"])
         s.within(s.HOST, "nft", "add table inet others")
-        time.sleep(2.2)
+        process.send_signal(signal.SIGCONT)
+        self.ban("192.0.2.11", "--for", "1h")
+        self.becomes(["192.0.2.9", "192.0.2.11"])
+        self.assertNotIn("anew", s.log()[len(before):])
         self.assertRegex(s.ruleset(), r"ip saddr @v4 counter packets [1-9]")
+
+    def test_others_come_between(self):
+        """Behind its look at the ruleset, and before its transaction, which the kernel refuses: three times each time."""
+        shim = self.shim("between", """#include <libmnl/libmnl.h>
+#include <linux/netfilter/nfnetlink.h>
+ssize_t mnl_socket_sendto(const struct mnl_socket *socket, const void *bytes, size_t size)
+{
+	ssize_t (*real)(const struct mnl_socket *, const void *, size_t) = dlsym(RTLD_NEXT, "mnl_socket_sendto");
+	static int tries;
+	if (((const struct nlmsghdr *)bytes)->nlmsg_type == NFNL_MSG_BATCH_BEGIN && tries++ % 4 < 3 &&
+	    system("env -u LD_PRELOAD nft 'add table inet others; add chain inet others c; add rule inet others c counter'") != 0)
+		abort();
+	return real(socket, bytes, size);
+}
+""")
+        self.ban("192.0.2.12", "--for", "1h")
+        before, _ = s.log(), self.mirror(wrap=("env", f"LD_PRELOAD={shim}"))
+        self.becomes(["192.0.2.12"])
+        s.add_client("192.0.2.12")
+        self.assertEqual(clients.connect("192.0.2.12"), "dropped")
+        self.ban("192.0.2.11", "--for", "1h")
+        self.becomes(["192.0.2.11", "192.0.2.12"])
+        self.assertEqual(s.within(s.HOST, "nft", "list", "table", "inet", "others").count("counter"), 6)
+        self.assertRegex(s.ruleset(), r"ip saddr @v4 counter packets [1-9]")
+        self.assertEqual(s.log()[len(before):], "")
 
     def test_one_transaction_a_second(self):
         """However many bans come at once, and none where there is nothing to say."""
@@ -200,11 +255,14 @@ class Bans(Case):
         # What it shows is what nft takes, and it needs no rights.
         made = "add table inet rl; add set inet rl v4 { type ipv4_addr; flags interval, timeout; }\n"
         s.within(s.HOST, "nft", "-c", "-f", "-", text=made + shown)
-        self.mirror("--sets-only", "--rule", "login", "--rule", "nosuch")
+        before = s.log()
+        self.mirror("--sets-only", "--rule", "login", "--rule", "nosuch", "--rule", "neither")
         self.becomes(["10.77.3.1", "10.77.3.3", "12.0.0.0/8"])
         self.assertNotIn("chain", s.ruleset())
-        self.assertIn("has no rule nosuch", s.log())
-        self.assertIn("3 bans of more than a /8", s.log())
+        s.rlctl(self.segment, "unban", "10.77.3.3")
+        self.becomes(["10.77.3.1", "12.0.0.0/8"])
+        self.assertEqual(re.findall(r"has no rule (\w+)|(\d) bans of more than a /8", s.log()[len(before):]),
+                         [("nosuch", ""), ("neither", ""), ("", "3")], "each is said once")
 
     def test_a_client_of_ipv6_is_its_network(self):
         """Its key is the first address of a /64, and with a ban of that goes each of its addresses."""
@@ -228,6 +286,7 @@ class Bans(Case):
         self.assertIn("v4 { 192.0.2.0 ", self.dry())
         for bits in ("0", "129", "", "x", "+64", "6 4"):
             s.within(s.HOST, s.NFT, "--segment", self.segment, "--dry-run", "--client-v6", bits, status=(2,))
+        s.within(s.HOST, s.NFT, "--segment", "no/name", status=(2,))
 
     def test_remove(self):
         self.mirror()
@@ -274,13 +333,7 @@ class Bans(Case):
 
     def test_host_has_slept(self):
         # The kernel's timeouts do not go on meanwhile, and bans do.
-        source, shim, by = (os.path.join(s.work, name) for name in ("shim.c", "shim.so", "by"))
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("""#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
+        by, shim = os.path.join(s.work, "by"), self.shim("slept", """#include <time.h>
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
@@ -294,7 +347,6 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 	return error;
 }
 """)
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", shim, source], check=True)
         self.ban("192.0.2.1", "--for", "1h")
         self.ban("192.0.2.2", "--for", "10m")
         self.mirror(wrap=("env", f"LD_PRELOAD={shim}", f"RL_BY={by}"))
