@@ -24,7 +24,8 @@ each_mutant() {
 		filter=
 		[[ $test != *:* ]] || filter=${test#*:}
 		test=${test%:*}
-		# What is inline in a header is broken for one file that includes it: FILE<HEADER.
+		# What is inline in a header is broken for one file that includes it, and for the test if it
+		# does, too: FILE<HEADER.
 		path_of "${file#*<}"
 		source=$path
 		path_of "${file%%<*}"

@@ -32,6 +32,8 @@ cx16=
 passed=0
 failed=0
 skipped=0 # the test needs what is not here
+UNBUILT=200 # what the mutant's test is made of is not there, or no compiler takes the mutant
+cli_needs=(build/{,v/older/}{rlctl,tests/cli/{fill,worker}} build/{rl-replay,rld}) # all that a script starts
 bad=()
 line=0
 
@@ -45,12 +47,35 @@ verdict() {
 	printf '%-8s %s\n' "$1" "$2"
 }
 
-# compile [FLAG...]: the mutant of $file, which is in $work/src.
-compile() {
+# object SOURCE OBJECT [FLAG...]: compile with what is mutated, which is in $work/src.
+object() {
 	# shellcheck disable=SC2086 # none or one
-	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "$@" "-I$work/src" "-I${file%%/*}" "-I${file%/*}" -Iinclude -Ilibshm -Iconfig \
+	gcc -std=c11 -D_GNU_SOURCE -O1 -w $cx16 "${@:3}" "-I$work/src" "-I${file%%/*}" "-I${file%/*}" -Iinclude -Ilibshm -Iconfig \
 		'-DRL_VERSION="mutant"' \
-		-c -o "$work/mutant.o" "$work/src/${file#*/}"
+		-c -o "$2" "$1" 2>>"$work/errors"
+}
+
+# compile [FLAG...]: the mutant of $file.
+compile() {
+	object "$work/src/${file#*/}" "$work/mutant.o" "$@"
+}
+
+# compile_test [FLAG...]: the test's own object, if it has of a header what is mutated in it.
+compile_test() {
+	test_object=$variant/o/tests/$test.o
+	[[ $source != "$file" ]] && grep -qsF " $source" "${test_object%.o}.d" || return 0
+	test_object=$work/test.o
+	object "tests/$test.c" "$test_object" "$@" -Itests -Itests/support -Irld
+}
+
+# link FLAG...: what is missing is told.
+link() {
+	gcc "$@" 2>>"$work/errors"
+}
+
+# there FILE...: programs that a test starts beside the mutant.
+there() {
+	ls -- "$@" >/dev/null 2>>"$work/errors"
 }
 
 # link_rld: a daemon, with sanitizers, in which the mutant is in $file's place.
@@ -59,7 +84,7 @@ link_rld() {
 	for object in rld/*.c rld/*/*.c; do
 		[[ $object == "$file" ]] || objects+=("build/v/asan/o/${object%.c}.o")
 	done
-	gcc -fsanitize=address,undefined -o "$work/rld" "${objects[@]}" "$work/mutant.o" \
+	link -fsanitize=address,undefined -o "$work/rld" "${objects[@]}" "$work/mutant.o" \
 		build/v/asan/libconfig.a build/v/asan/librl-parts.a -ljansson -lmicrohttpd -lsystemd \
 		-lhiredis -lssl -lcrypto
 }
@@ -74,7 +99,7 @@ link_rlctl() {
 			[[ $object == "$file" || $object == */cmd_replay.c ]] || objects+=("build/o/${object%.c}.o")
 		done
 		cp build/rlctl "$work/rlctl"
-		gcc -o "$work/rl-replay" "${objects[@]}" "$work/mutant.o" build/libbase.a "${libs[@]}" -lz -lzstd -llzma
+		link -o "$work/rl-replay" "${objects[@]}" "$work/mutant.o" build/libbase.a "${libs[@]}" -lz -lzstd -llzma
 		return
 		;;
 	esac
@@ -83,12 +108,12 @@ link_rlctl() {
 			objects+=("build/o/${object%.c}.o")
 	done
 	cp build/rl-replay "$work/rl-replay"
-	gcc -o "$work/rlctl" "${objects[@]}" "$work/mutant.o" "${libs[@]}" -lncursesw -ltinfo -lhiredis -lssl -lcrypto
+	link -o "$work/rlctl" "${objects[@]}" "$work/mutant.o" "${libs[@]}" -lncursesw -ltinfo -lhiredis -lssl -lcrypto
 }
 
-# survives: build the mutant and run $test on it.
+# survives: build the mutant and run $test on it. Not so if it is caught, or if $UNBUILT.
 survives() {
-	local variant=build flags=() object objects=()
+	local variant=build flags=() object objects=() test_object
 	case $test in
 	unit/rld/test_watch | unit/rld/test_probe | unit/rld/test_sweeper | unit/rld/test_mover | unit/rld/test_clients | unit/rld/test_host | unit/rld/test_openmetrics | \
 		unit/rld/test_page_key | unit/rld/test_counters_text) # of the daemon
@@ -121,25 +146,25 @@ survives() {
 		[[ $file == "tests/${test/test_/}.c" ]] || objects+=("build/o/tests/${test/test_/}.o")
 		;;
 	cli/replay* | cli/ban | cli/check | cli/full | cli/doctor | cli/config | cli/log | cli/list | cli/upgrade) # the tool, and the tests of it whose name matches
-		compile && link_rlctl || return 0
+		there "${cli_needs[@]}" && compile && link_rlctl || return $UNBUILT
 		RLCTL=$work/rlctl timeout 60 bats --filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
 		return
 		;;
 	cli/*) # the daemon, and its tests likewise; or the tool beside the daemon as it is
 		if [[ $file == rlctl/* ]]; then
-			compile -Irld && link_rlctl || return 0
+			there "${cli_needs[@]}" && compile -Irld && link_rlctl || return $UNBUILT
 			RLCTL=$work/rlctl RLD=$PWD/build/rld timeout 60 bats --filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
 			return
 		fi
-		compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-			link_rld || return 0
+		there "${cli_needs[@]}" && compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld || return $UNBUILT
 		RLCTL=$PWD/build/rlctl RLD=$work/rld timeout 60 bats \
 			--filter "$filter" "tests/$test.bats" >"$work/log" 2>&1
 		return
 		;;
 	fuzz/test_rld) # of a program: the test is as it is
-		compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
-			link_rld && cp "build/tests/$test" "$work/test" || return 0
+		there "build/tests/$test" && compile -DRL_ATOMIC_C11 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+			link_rld && cp "build/tests/$test" "$work/test" || return $UNBUILT
 		passes
 		return
 		;;
@@ -150,10 +175,10 @@ survives() {
 		;;
 	esac
 	# The linker takes from the library only what the mutant's object lacks.
-	compile "${flags[@]}" &&
-		gcc -fno-lto -fno-use-linker-plugin -o "$work/test" "$variant/o/tests/$test.o" $variant/o/tests/support/*.o "$work/mutant.o" \
+	compile "${flags[@]}" && compile_test "${flags[@]}" &&
+		link -fno-lto -fno-use-linker-plugin -o "$work/test" "$test_object" $variant/o/tests/support/*.o "$work/mutant.o" \
 			"${objects[@]}" build/libconfig.a "$variant/librl-parts.a" \
-			-lcmocka -ljansson -lpthread -lhiredis -lssl -lcrypto -lm || return 0
+			-lcmocka -ljansson -lpthread -lhiredis -lssl -lcrypto -lm || return $UNBUILT
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.
 	for tries in 1 2 3; do
@@ -184,28 +209,31 @@ caught_by() {
 }
 
 play() {
-	local mutant tries=1
+	local mutant tries=1 status=0
 	# shellcheck disable=SC2053 # a glob
 	[[ $name == $wanted ]] || return 0
 	line=$((line + 1))
 	((line % parts == part)) || return 0
-	rm -rf "$work/src" "$work/skipped" "$TMPDIR"
+	rm -rf "$work/src" "$work/skipped" "$work/errors" "$TMPDIR"
 	mutant=$work/src/${source#*/}
 	mkdir -p "$TMPDIR" "${mutant%/*}" "$work/src/$(dirname "${file#*/}")"
 	cp "$file" "$work/src/${file#*/}"
 	sed "$expression" "$source" >"$mutant"
 	if cmp -s "$source" "$mutant"; then
 		verdict stale "$name: $source has no such line"
-	elif survives; then
-		if [[ -s $work/skipped ]] || grep -q '^ok .* # skip' "$work/log"; then
-			skipped=$((skipped + 1))
-			echo "[  SKIPPED ] ${name// /.}"
-		else
-			verdict SURVIVED "$name ($test)"
-		fi
-	else
+		return 0
+	fi
+	survives || status=$?
+	if [[ $status -eq $UNBUILT ]]; then
+		verdict UNBUILT "$name ($test): $(grep -m 1 -E 'error|cannot|No such' "$work/errors")"
+	elif [[ $status -ne 0 ]]; then
 		[[ $tries -eq 1 ]] || name+=", at try $tries"
 		verdict caught "$name: $(caught_by)"
+	elif [[ -s $work/skipped ]] || grep -q '^ok .* # skip' "$work/log"; then
+		skipped=$((skipped + 1))
+		echo "[  SKIPPED ] ${name// /.}"
+	else
+		verdict SURVIVED "$name ($test)"
 	fi
 	end_left
 }
