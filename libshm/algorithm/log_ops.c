@@ -12,14 +12,11 @@ leaves_at(const struct rl_limiter *l, uint64_t time_ns)
 	return __builtin_add_overflow(time_ns, l->window_ns, &at) ? UINT64_MAX : at;
 }
 
-/* The view's log, or NULL if there is none yet. */
-static const struct rl_log *
-log_of(const struct rl_ask *a, struct rl_log *log)
+/* The view's log, which begins empty. */
+static struct rl_log
+log_of(const struct rl_ask *a)
 {
-	if (a->v->is_zero)
-		return NULL;
-	*log = rl_log_unpack(a->v->word, a->l->ring_entries);
-	return log;
+	return a->v->is_zero ? (struct rl_log){0} : rl_log_unpack(a->v->word, a->l->ring_entries);
 }
 
 static uint64_t
@@ -34,12 +31,15 @@ used_of(const struct rl_ask *a, const struct rl_log *log, uint32_t capacity)
 {
 	/* Times fall with `back`: the units before `low` count, those from `high` on do not. */
 	uint64_t now_ns = a->now_ns > log->newest_ns ? a->now_ns : log->newest_ns;
+	uint64_t left_ns; /* who came until then */
 	uint32_t low = 0, high;
 
 	high = rl_lesser(log->units, rl_lesser(capacity, rl_log_capacity(a->l->ring_entries)));
+	if (__builtin_sub_overflow(now_ns, a->l->window_ns, &left_ns))
+		return high;
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
-		if (leaves_at(a->l, time_of(a, log, middle)) > now_ns)
+		if (time_of(a, log, middle) > left_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -53,7 +53,7 @@ admits_at(const struct rl_ask *a, const struct rl_log *log, uint32_t limit)
 {
 	uint32_t back = limit - a->cost;
 
-	if (!log || back >= log->units || back >= a->l->ring_entries)
+	if (back >= log->units || back >= a->l->ring_entries)
 		return 0;
 	return leaves_at(a->l, time_of(a, log, back));
 }
@@ -62,7 +62,7 @@ admits_at(const struct rl_ask *a, const struct rl_log *log, uint32_t limit)
 static bool
 must_store(const struct rl_ask *a, const struct rl_log *log)
 {
-	return log && log->pending > 0 && a->now_ns > log->newest_ns;
+	return log->pending > 0 && a->now_ns > log->newest_ns;
 }
 
 /* The state with the cost more units of now, pending ones being stored if they must. */
@@ -70,9 +70,9 @@ static struct rl_log
 added(const struct rl_ask *a, const struct rl_log *log)
 {
 	uint32_t ring_entries = a->l->ring_entries;
-	struct rl_log next = log ? *log : (struct rl_log){0};
+	struct rl_log next = *log;
 
-	if (!log || a->now_ns > log->newest_ns) {
+	if (a->now_ns > log->newest_ns) {
 		next.newest_ns = a->now_ns;
 		next.pending = 0;
 	}
@@ -89,11 +89,10 @@ limit_of_log(const struct rl_limiter *l, const struct rl_quota *q)
 	return rl_lesser(q->capacity, rl_log_capacity(l->ring_entries));
 }
 
-/* By its log, which may be NULL. */
+/* The times of what counts, d->limit - d->remaining. */
 static void
-fill_log(const struct rl_ask *a, const struct rl_log *log, struct rl_decision *d)
+fill_times(const struct rl_ask *a, const struct rl_log *log, struct rl_decision *d)
 {
-	d->remaining = d->limit - (log ? used_of(a, log, d->limit) : 0);
 	if (d->remaining < d->limit) /* the newest may be older than newest_ns */
 		d->reset_at_ns = leaves_at(a->l, time_of(a, log, 0));
 	if (a->cost > d->remaining && a->cost <= d->limit)
@@ -103,27 +102,29 @@ fill_log(const struct rl_ask *a, const struct rl_log *log, struct rl_decision *d
 static void
 peek_log(const struct rl_ask *a, struct rl_decision *d)
 {
-	struct rl_log space;
+	const struct rl_log log = log_of(a);
 
-	fill_log(a, log_of(a, &space), d);
+	d->remaining = d->limit - used_of(a, &log, d->limit);
 	d->admits = a->cost <= d->remaining;
+	fill_times(a, &log, d);
 }
 
 static void
 decide_log(const struct rl_ask *a, struct rl_plan *p)
 {
-	struct rl_log space, next;
-	const struct rl_log *log = log_of(a, &space);
+	const struct rl_log log = log_of(a);
+	struct rl_log next;
 
-	fill_log(a, log, &p->decision);
+	p->decision.remaining = p->decision.limit - used_of(a, &log, p->decision.limit);
 	p->charges = a->cost <= p->decision.remaining;
 	if (!p->charges) {
 		p->step = RL_STEP_DENY;
+		fill_times(a, &log, &p->decision);
 		return;
 	}
-	next = added(a, log);
-	p->step = must_store(a, log) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
-	p->entries = log ? log->pending : 0;
+	next = added(a, &log);
+	p->step = must_store(a, &log) ? RL_STEP_CLOSE : RL_STEP_ADMIT;
+	p->entries = log.pending;
 	p->next = rl_log_pack(next, a->v->slot_bits);
 	p->charge_id = next.newest_ns;
 	p->memory = 0;
@@ -191,13 +192,12 @@ static size_t
 charge_entries_of_log(const struct rl_ask *a, const struct rl_history *h, uint32_t used,
                       struct rl_charge_entry *entry)
 {
-	struct rl_log space;
-	const struct rl_log *log = log_of(a, &space);
+	const struct rl_log log = log_of(a);
 	size_t count = 0;
 
 	(void)h;
-	for (uint32_t back = used; log && back-- > 0;) {
-		uint64_t at_ns = time_of(a, log, back);
+	for (uint32_t back = used; back-- > 0;) {
+		uint64_t at_ns = time_of(a, &log, back);
 		if (count > 0 && entry[count - 1].at_ns == at_ns)
 			entry[count - 1].cost++;
 		else
