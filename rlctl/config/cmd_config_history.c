@@ -206,11 +206,12 @@ take_back(const struct context *context, const struct locked_file *file,
 		         strerror(-error));
 		return EXIT_TROUBLE;
 	}
-	if (!option_value(context, "dry-run") && !option_value(context, "json"))
+	status = change_commit(context, file, text, len, &is_bad);
+	if (status == EXIT_YES && !option_value(context, "dry-run") &&
+	    !option_value(context, "json"))
 		printf("%s is version %" PRIu32 " again, of %s UTC, by %s\n", file->path,
 		       version->number, time_format(version->at_s * RL_SECOND, false).text,
 		       user_format(version->uid).text);
-	status = change_commit(context, file, text, len, &is_bad);
 	free(text);
 	return status;
 }

@@ -182,13 +182,19 @@ hand_on(const struct rl_event *event, void *arg)
 }
 
 static void
-report_unwritten(struct events *e, uint64_t now_ns)
+report_unwritten(struct events *e)
 {
-	if (e->unwritten == e->reported_unwritten || !log_may(&e->file_pace, now_ns))
-		return;
 	log_line(LOG_WARNING, "--events-file %s: %" PRIu64 " events could not be written: %s",
 	         e->path, e->unwritten - e->reported_unwritten, strerror(e->write_error));
 	e->reported_unwritten = e->unwritten;
+}
+
+static void
+report_lost(struct events *e)
+{
+	log_line(LOG_WARNING, "%" PRIu64 " events were lost before they could be handed on",
+	         e->cursor.lost - e->reported_lost);
+	e->reported_lost = e->cursor.lost;
 }
 
 void
@@ -197,12 +203,10 @@ events_run(struct events *e, uint64_t now_ns)
 	if (!e->rl)
 		return;
 	rl_events_read(e->rl, &e->cursor, hand_on, e);
-	report_unwritten(e, now_ns);
-	if (e->cursor.lost == e->reported_lost || !log_may(&e->pace, now_ns))
-		return;
-	log_line(LOG_WARNING, "%" PRIu64 " events were lost before they could be handed on",
-	         e->cursor.lost - e->reported_lost);
-	e->reported_lost = e->cursor.lost;
+	if (e->unwritten != e->reported_unwritten && log_may(&e->file_pace, now_ns))
+		report_unwritten(e);
+	if (e->cursor.lost != e->reported_lost && log_may(&e->pace, now_ns))
+		report_lost(e);
 }
 
 /* A regular file, that of nobody else's choice: no link is followed. */
@@ -292,6 +296,10 @@ events_reopen(struct events *e)
 void
 events_close(struct events *e)
 {
+	if (e->unwritten != e->reported_unwritten)
+		report_unwritten(e);
+	if (e->cursor.lost != e->reported_lost)
+		report_lost(e);
 	if (e->journal_fd >= 0)
 		close(e->journal_fd);
 	if (e->file_fd >= 0)

@@ -36,6 +36,7 @@ void events_run(struct events *events, uint64_t now_ns);
 /* Open the file anew: it may have been rotated. */
 void events_reopen(struct events *events);
 
+/* What has not been told of what was lost is told now. */
 void events_close(struct events *events);
 
 #endif

@@ -686,6 +686,10 @@ algorithm_words() {
 	rlctl config undo --dry-run
 	exits 0
 	cmp "$file" "$BATS_TEST_TMPDIR/second"
+	# What could not be written is not said to be so.
+	shown=$(trap '' XFSZ; ulimit -f 0; "$RLCTL" config undo 2>&1 | cat)
+	[[ $shown == *'it stays as it is'* && $shown != *again* ]] || fail_with "$shown"
+	cmp "$file" "$BATS_TEST_TMPDIR/second"
 	rlctl config undo
 	exits 0
 	says "$file is version 1 again, of 20"
