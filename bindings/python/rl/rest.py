@@ -65,8 +65,9 @@ class Throttle(throttling.SimpleRateThrottle):
         return rule
 
     def get_ident(self, request):
-        """The client, the same text as in all of rl."""
-        return client_key(super().get_ident(request) or "", getattr(settings, "RL_THROTTLE", {}).get("client_v6", 64))
+        """The client, the same text as in all of rl; None, as the framework's, of a request that has no address."""
+        ident = super().get_ident(request)
+        return ident if ident is None else client_key(ident, getattr(settings, "RL_THROTTLE", {}).get("client_v6", 64))
 
     def _at_ns(self):
         """None: librl's clock. That of a test may begin at 0, which librl takes for now."""

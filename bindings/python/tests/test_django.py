@@ -26,7 +26,9 @@ if not settings.configured:
     django.setup()
 
 from django.core.cache import caches  # noqa: E402
+from django.http import HttpRequest  # noqa: E402
 from rest_framework import throttling  # noqa: E402
+from rest_framework.request import Request  # noqa: E402
 from rest_framework.test import APIRequestFactory  # noqa: E402
 from rest_framework.views import APIView  # noqa: E402
 from rl.django import Cache  # noqa: E402
@@ -247,6 +249,14 @@ def test_a_client_has_one_key_in_all_of_rl(throttled, bits, key):
     with rl.Segment(throttled) as segment:
         rule = segment.find("rest/anon/2/60")
         assert (rule.peek(key).used, rule.peek("192.0.2.1").used) == (1, 2)
+
+
+@pytest.mark.parametrize("address", [{}, {"REMOTE_ADDR": "192.0.2.1"}])
+def test_the_key_is_the_frameworks(throttled, address):
+    request = Request(HttpRequest())
+    request.META.update(address)
+    ours, theirs = (kind().get_cache_key(request, None) for kind in (AnonThrottle, throttling.AnonRateThrottle))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("fail, status", [("open", 200), ("closed", 429)])
