@@ -39,7 +39,8 @@ bench-ruby: build-ruby build/bindings/check_ns
 	@tests/support/need.sh --install redis-server ruby-redis memcached ruby-dalli
 	@$(RUBY_DIR)/tests/run.sh bench
 
-.PHONY: gem-ruby
+.PHONY: gem-ruby peers peers-ruby
+peers: peers-ruby
 peers-ruby: build-ruby
 	@tests/support/need.sh --install dpkg-dev ruby-timecop ruby-minitest-hooks ruby-rack-test
 	@$(RUBY_DIR)/tests/peers.sh

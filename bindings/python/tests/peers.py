@@ -3,7 +3,8 @@
 """Runs the suites that Debian's source packages of limits and Flask-Limiter ship, on rl: what they ask of a store in
 memory is asked of a segment. peers.json has the arguments for each, and the tests that do not pass with the reason of
 each: one that passes although it is there, and one that fails although it is not, is a failure. "not run here" has
-what fails on rl, and not on the original, in the suites of later versions, which Debian has not: nothing runs them.
+what fails on rl, and not on the original, in the suites of other programs, and of versions that Debian has not: nothing
+runs them.
 
 The sources come by a source list of its own, into a temporary directory. Exits 77 with the reason where apt has none.
 Run from the top of the repository, after make build-python: make peers.
@@ -75,7 +76,7 @@ def judge(package, failed, found, reasons):
 
 def main():
     with open(os.path.join(HERE, "peers.json"), encoding="utf-8") as file:
-        peers = json.load(file)
+        peers = json.load(file)["run"]
     good = True
     with tempfile.TemporaryDirectory() as directory:
         try:
