@@ -5,6 +5,7 @@ use warnings;
 use Apache2::RL;
 use Apache2::RequestIO ();
 use Apache2::RequestUtil ();
+use Apache2::SubRequest ();
 
 my $app = do "$ENV{RL_HERE}/spends.pl" || die $@;
 
@@ -27,6 +28,16 @@ sub RL::Test::handler {
     my $r = shift;
     $r->headers_out->set('X-Worker' => $$);
     $r->print("$$\n");
+    return Apache2::Const::OK;
+}
+
+# Two parts, whose statuses it prints, and then a redirect within the server.
+sub RL::Test::Visits::handler {
+    my $r = shift;
+    return RL::Test::handler($r) if $r->uri !~ /whole/;
+    my @parts = map { $r->lookup_uri('/visits/one') } 1, 2;
+    $r->print(join(' ', map { $_->status } @parts), "\n");
+    $r->internal_redirect('/visits/last');
     return Apache2::Const::OK;
 }
 

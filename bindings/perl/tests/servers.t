@@ -255,6 +255,14 @@ PerlSetVar RLRule all
   PerlSetVar RLCost 40
   PerlResponseHandler RL::Test::Spend
 </Location>
+<LocationMatch ^/(visits|whole)>
+  PerlResponseHandler RL::Test::Visits
+</LocationMatch>
+<Location /visits>
+  PerlSetVar RLRule visits
+  PerlSetVar RLLimit 2/day
+  ErrorDocument 429 /visits/busy
+</Location>
 <Location /hold>
   PerlResponseHandler RL::Test::Hold
 </Location>
@@ -287,6 +295,10 @@ END
     is((get($at, '/closed'))[0], 503, 'mod_perl: what cannot be decided is refused');
     is((get($at, '/wrong'))[0], 503, 'mod_perl: a status that is none is told');
     is((get($at, '/open'))[0], 200, 'mod_perl: or let through');
+    like((get($at, '/whole'))[2], qr/^200 200\n/m, 'mod_perl: a request of several parts');
+    like((get($at, '/visits/whole'))[2], qr/^200 200\n/m, 'mod_perl: is one');
+    like((get($at, '/visits/one'))[2], qr/\AHTTP\S* 429 .*^X-Worker/ms, 'mod_perl: and so is a refusal with its document');
+    like((get($at, '/whole'))[2], qr/^429 429\n/m, 'mod_perl: each part is refused');
     is((get($at, '/problem'))[0], 200, 'mod_perl: one is allowed');
     like(problem($at, '/problem', 429, 'quota-exceeded'), qr/"violated-policies": \["problem"\]/, 'mod_perl: by which rule');
     problem($at, '/problem/closed', 503, 'temporary-reduced-capacity');

@@ -31,8 +31,24 @@ sub _rule {
 
 sub CLONE { %rules = (); $address = undef; return }
 
+# A client's request is decided once under a rule, whatever the server makes of it: a directory's index, includes, internal
+# redirects, the document of a refusal.
 sub handler {
-    my $r = shift;
+    my $r   = shift;
+    my $top = $r;
+    while (my $from = $top->main // $top->prev) { $top = $from }
+    my $visit = $top->pnotes('rl.visit') // {};
+    $top->pnotes('rl.visit' => $visit);
+    my $rule   = join ' ', map { $r->dir_config("RL$_") // '' } qw(Segment Rule);
+    my $is_new = !$visit->{$rule};
+    my ($status, $result) = @{ $visit->{$rule} //= [_decide($r, $top)] };
+    $r->pnotes(rl => $result) if $result;    # and what it holds until the request has ended
+    return $is_new || $r->main ? $status : Apache2::Const::OK;
+}
+
+# What to answer, and what the limit said, if it could.
+sub _decide {
+    my ($r, $top) = @_;
     my ($segment, $name, $limit, $on_error, $cost, $status) =
         map { scalar $r->dir_config("RL$_") } qw(Segment Rule Limit OnError Cost CountStatus);
     my $counts;
@@ -47,12 +63,11 @@ sub handler {
         return Apache2::Const::OK if ($on_error // 'deny') eq 'allow';
         return _refuse($r, Apache2::Const::HTTP_SERVICE_UNAVAILABLE, $result);
     }
-    $r->pnotes(rl => $result);    # and what it holds until the request has ended
     my %fields = $result->headers;
     $r->err_headers_out->set($_ => $fields{$_}) for grep { !/^X-/ } keys %fields;
-    $r->push_handlers(PerlLogHandler => sub { _judge($counts, $result, @_) }) if $counts && $result->is_allowed;
-    return Apache2::Const::OK if $result->is_allowed;
-    return _refuse($r, $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS, $result);
+    $top->push_handlers(PerlLogHandler => sub { _judge($counts, $result, @_) }) if $counts && $result->is_allowed;
+    return Apache2::Const::OK, $result if $result->is_allowed;
+    return _refuse($r, $result->reason eq 'ban' ? Apache2::Const::FORBIDDEN : TOO_MANY_REQUESTS, $result), $result;
 }
 
 # By the status alone; or with a body that says what kind of refusal it is. The response phase, which has print, does not come then.
@@ -98,7 +113,8 @@ Apache2::RL - an access handler of mod_perl: one rate limit for all children of 
 
 =head1 DESCRIPTION
 
-Counts requests by the client's address, of IPv6 by its /64. Who is over the limit gets 429 with C<Retry-After>, who is
+Counts requests by the client's address, of IPv6 by its /64; once under a rule, with all that the server makes of a request: a
+directory's index, includes, internal redirects, error documents. Who is over the limit gets 429 with C<Retry-After>, who is
 banned 403. Behind proxies mod_remoteip tells who the client is.
 
 =over
