@@ -3,19 +3,17 @@
 # A root of a release of Debian, and what runs in it: with a /proc and a /dev/shm of its own, and this machine's network.
 # Who reads this has read container.bash, and has a directory $work.
 work=${work:-}
+# shellcheck source=tests/support/debian.bash
+. "$(dirname "${BASH_SOURCE[0]}")/debian.bash"
 
 # make_root CODENAME [PACKAGE...]: into $root, minimal but for these.
 make_root() {
-	local codename=$1 mirror
+	local codename=$1
 	shift
 	root=$work/$codename
-	# shellcheck disable=SC2016 # the words are apt's
-	mirror=$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "main" { print $2; exit }')
-	debootstrap --variant=minbase ${1:+--include="$(IFS=,; echo "$*")"} "$codename" "$root" "$mirror" >"$work/log" 2>&1 ||
-		{ tail -n 5 "$work/log"; skip "no $codename can be had here"; }
+	make_debian "$root" "$codename" "$(IFS=,; echo "$*")"
 	# Of this machine's own release it has what this machine has: packages that are built here may ask for an update.
-	# shellcheck source=/dev/null
-	[ "$codename" != "$(. /etc/os-release && echo "$VERSION_CODENAME")" ] || cp -r /etc/apt/sources.list* "$root/etc/apt/"
+	[ "$codename" != "$(this_release)" ] || cp -r /etc/apt/sources.list* "$root/etc/apt/"
 	[ -z "${NODE_EXTRA_CA_CERTS:-}" ] || cp "$NODE_EXTRA_CA_CERTS" "$root/root/authorities" # whom npm trusts here
 }
 

@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: BSD-2-Clause
 # A small Debian in a directory, for tests of a package: sourced by package.sh of a binding.
+# shellcheck source=tests/support/debian.bash
+. "$(dirname "${BASH_SOURCE[0]}")/../../../tests/support/debian.bash"
 
 [ "$(id -u)" -eq 0 ] || { echo 'only root installs packages'; exit 77; }
 command -v debootstrap >/dev/null || { echo 'there is no debootstrap'; exit 77; }
@@ -28,14 +30,7 @@ in_root() {
 
 # make_root PACKAGES: with these, divided by commas
 make_root() {
-	local mirror
-	# shellcheck disable=SC2016 # apt's
-	mirror=$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "main" { print $2; exit }')
-	debootstrap --variant=minbase --include="$1" bookworm "$root" "$mirror" >"$work/debootstrap.log" 2>&1 || {
-		tail -n 3 "$work/debootstrap.log"
-		echo 'debootstrap has no mirror here'
-		exit 77
-	}
+	make_debian "$root" "$(this_release)" "$1"
 	mount -t proc proc "$root/proc"
 	mkdir -p "$root/dev/shm"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"

@@ -7,6 +7,8 @@ set -euo pipefail
 
 debs=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/../../.." && pwd)
+# shellcheck source=tests/support/debian.bash
+. "$top/tests/support/debian.bash"
 work=$(mktemp -d)
 root=$work/root
 servers=
@@ -41,14 +43,7 @@ fail() {
 command -v debootstrap >/dev/null || { echo 'there is no debootstrap'; exit 77; }
 
 make_root() {
-	local mirror
-	mirror=$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "main" { print $2; exit }')
-	debootstrap --variant=minbase --include=lua5.1,lua5.2,lua5.3,lua5.4,luajit2,haproxy,nginx-light,libnginx-mod-http-lua,curl \
-		bookworm "$root" "$mirror" >"$work/debootstrap.log" 2>&1 || {
-		tail -n 3 "$work/debootstrap.log"
-		echo 'debootstrap has no mirror here'
-		exit 77
-	}
+	make_debian "$root" "$(this_release)" lua5.1,lua5.2,lua5.3,lua5.4,luajit2,haproxy,nginx-light,libnginx-mod-http-lua,curl
 	mount -t proc proc "$root/proc"
 	mkdir -p "$root/dev/shm"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"

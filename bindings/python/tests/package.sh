@@ -6,6 +6,8 @@ set -euo pipefail
 
 packages=$1
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/support/debian.bash
+. "$here/../../../tests/support/debian.bash"
 work=$(mktemp -d)
 root=$work/root
 trap 'rm -rf "$work"' EXIT
@@ -13,13 +15,7 @@ trap 'exit 1' INT TERM
 
 command -v debootstrap >/dev/null || { echo 'without debootstrap'; exit 77; }
 unshare --mount true 2>/dev/null || { echo 'without a mount namespace'; exit 77; }
-# shellcheck source=/dev/null
-codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-# shellcheck disable=SC2016 # the words are apt's
-mirror=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-	awk -v codename="$codename" '$1 == codename && $2 == "main" { print $3; exit }')
-debootstrap --variant=minbase --include=python3,gunicorn,python3-flask-limiter "$codename" "$root" "$mirror" \
-	>"$work/debootstrap.log" 2>&1 || { tail -n 5 "$work/debootstrap.log"; echo 'debootstrap failed'; exit 1; }
+make_debian "$root" "$(this_release)" python3,gunicorn,python3-flask-limiter
 
 inside() {
 	# shellcheck disable=SC2016 # the inner shell's

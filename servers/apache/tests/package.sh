@@ -5,6 +5,8 @@
 set -euo pipefail
 
 debs=$(cd "$1" && pwd)
+# shellcheck source=tests/support/debian.bash
+. "$(dirname "$0")/../../../tests/support/debian.bash"
 work=$(mktemp -d)
 root=$work/root
 
@@ -32,19 +34,7 @@ command -v debootstrap >/dev/null || { echo 'there is no debootstrap'; exit 77; 
 
 # A root with Apache, and nothing of it started.
 make_root() {
-	local codename from
-	# shellcheck source=/dev/null
-	codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	# shellcheck disable=SC2016 # the words are apt's
-	from=$(apt-get indextargets --format '$(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
-		awk -v codename="$codename" '$1 == codename && $2 == "main" { print $3; exit }')
-	http_proxy=${http_proxy:-$(apt-config --format '%v' dump Acquire::http::Proxy)}
-	export http_proxy
-	debootstrap --variant=minbase --include=apache2,curl "$codename" "$root" "$from" >"$work/debootstrap.log" 2>&1 || {
-		tail -n 3 "$work/debootstrap.log"
-		echo 'debootstrap makes no Debian here'
-		exit 77
-	}
+	make_debian "$root" "$(this_release)" apache2,curl
 	mount -t proc proc "$root/proc"
 	mkdir -p "$root/dev/shm"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"

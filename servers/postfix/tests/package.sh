@@ -9,6 +9,8 @@ debs=$(cd "$1" && pwd)
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 # shellcheck source=tests/support/container.bash
 . "$top/tests/support/container.bash"
+# shellcheck source=tests/support/debian.bash
+. "$top/tests/support/debian.bash"
 needs_container debootstrap
 work=$(mktemp -d)
 root=$work/root
@@ -25,15 +27,7 @@ trap 'exit 1' INT TERM HUP
 
 # Packages come in before it is booted, for the booted one has no network.
 make_root() {
-	local mirror
-	# shellcheck disable=SC2016 # the words are apt's
-	mirror=$(apt-get indextargets --format '$(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "main" { print $2; exit }')
-	debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,postfix,python3-minimal,libpython3-stdlib bookworm "$root" "$mirror" \
-		>"$work/debootstrap.log" 2>&1 || {
-		tail -n 3 "$work/debootstrap.log"
-		echo 'debootstrap has no mirror here'
-		exit 77
-	}
+	make_debian "$root" "$(this_release)" systemd,systemd-sysv,dbus,postfix,python3-minimal,libpython3-stdlib
 	mkdir "$root/root/debs"
 	cp "$debs"/librl1_*.deb "$debs"/rl-tools_*.deb "$debs"/rl-postfix_*.deb "$root/root/debs"
 	chroot "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends /root/debs/*.deb' \
