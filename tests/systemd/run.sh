@@ -268,7 +268,7 @@ test_kill() {
 test_second() {
 	begin 'a second one is told who is there'
 	local status=0 text
-	text=$(as rl timeout 10 rld --config /etc/rl/rl.json 2>&1) || status=$?
+	text=$(as rl timeout 120 rld --config /etc/rl/rl.json 2>&1) || status=$?
 	[ "$status" -eq 1 ] || fail "exit status $status"
 	grep -qE "process $(main_pid)\b" <<<"$text" || fail "$text"
 }
