@@ -8,7 +8,7 @@ set -u
 export LC_ALL=C.UTF-8 # what tests compare is no other language's
 RLCTL=$(realpath "$1") # tests change their directory
 export RLCTL
-export BATS_TEST_TIMEOUT="${BATS_TEST_TIMEOUT:-300}"
+export BATS_TEST_TIMEOUT="${BATS_TEST_TIMEOUT:-900}"
 shift
 [ $# -gt 0 ] || set -- "$(dirname "$0")"
 log=$(mktemp)
