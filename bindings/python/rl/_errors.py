@@ -44,6 +44,10 @@ class _Told:
         told = {name: getattr(result, name) for name in names if not name.startswith("_")}
         self.__dict__.update({name: value for name, value in told.items() if not callable(value)})
         self.rule = _types.SimpleNamespace(name=result.rule.name)
+        self._text = repr(result)
+
+    def __repr__(self):
+        return self._text
 
     def __bool__(self):
         return self.verdict == "allowed"

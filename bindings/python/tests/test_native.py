@@ -180,7 +180,8 @@ def test_a_refusal_goes_to_another_process(private):
 def test_a_result_goes_to_another_process(private):
     result = private.rule("login", "1/h", granularity=1).check("alice")
     for copy in (pickle.loads(pickle.dumps(result)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(result))))):
-        assert copy and copy.rule.name == "login" and (copy.limit, copy.remaining, copy.at_ns) == (1, 0, result.at_ns)
+        assert copy and repr(copy) == repr(result) and copy.rule.name == "login"
+        assert (copy.limit, copy.remaining, copy.at_ns) == (1, 0, result.at_ns)
 
 
 def test_the_version_is_that_of_librl():
