@@ -16,6 +16,7 @@
 
 #define BLANKS " \t\r\n\v\f"
 #define LIST_BYTES_MAX (256u << 20)
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* as editors of Windows begin a text */
 
 struct reading {
 	const char *verb, *path;
@@ -88,6 +89,15 @@ is_text(const json_t *object, const char *name, const char *wanted)
 	return text && strcasecmp(text, wanted) == 0;
 }
 
+/* Of an address or network, and not one that a scenario on trial has only noted. */
+static bool
+is_ban(const json_t *decision)
+{
+	return is_text(decision, "type", "ban") &&
+	       (is_text(decision, "scope", "Ip") || is_text(decision, "scope", "Range")) &&
+	       !json_is_true(json_object_get(decision, "simulated"));
+}
+
 /* {"duration": "3h59m", "scenario": "...", "scope": "Ip", "type": "ban", "value": "192.0.2.1"} */
 static bool
 read_decision(struct reading *reading, const json_t *decision)
@@ -106,8 +116,7 @@ read_decision(struct reading *reading, const json_t *decision)
 	wrong = *lasts == '-' ? NULL : duration_parse(lasts, &lasts_ns);
 	if (wrong)
 		return refuse(reading, wrong, lasts);
-	if (lasts_ns == 0 || !is_text(decision, "type", "ban") ||
-	    !(is_text(decision, "scope", "Ip") || is_text(decision, "scope", "Range"))) {
+	if (lasts_ns == 0 || !is_ban(decision)) {
 		reading->list->passed_over++;
 		return true;
 	}
@@ -153,9 +162,9 @@ read_element(struct reading *reading, const json_t *element)
 		add(reading, text, strlen(text));
 		return true;
 	}
-	if (json_is_array(decisions)) /* an alert */
+	if (json_is_array(decisions) || json_is_null(decisions)) /* an alert; null: it has none */
 		return read_elements(reading, decisions, read_decision);
-	if (json_is_object(element) && !json_is_null(decisions))
+	if (json_is_object(element))
 		return read_decision(reading, element);
 	reading->number++;
 	return refuse(reading, "is neither a text nor a decision", "");
@@ -209,8 +218,8 @@ list_file_read(const char *verb, const char *path, struct list_file *list)
 {
 	bool is_stdin = strcmp(path, "-") == 0, is_read;
 	struct reading reading = {verb, is_stdin ? "standard input" : path, list, 0};
-	char *text = NULL;
-	size_t len = 0;
+	char *text = NULL, *begin;
+	size_t len = 0, mark;
 	int error = is_stdin ? file_read_fd(STDIN_FILENO, LIST_BYTES_MAX, &text, &len)
 	                     : file_read(path, LIST_BYTES_MAX, &text, &len);
 
@@ -219,7 +228,13 @@ list_file_read(const char *verb, const char *path, struct list_file *list)
 		complain("%s: %s: %s", verb, reading.path, file_strerror(error));
 		return false;
 	}
-	is_read = is_json(text) ? read_json(&reading, text, len) : read_lines(&reading, text, len);
+	mark = strncmp(text, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0
+	               ? strlen(BYTE_ORDER_MARK)
+	               : 0;
+	begin = text + mark;
+	len -= mark;
+	is_read =
+		is_json(begin) ? read_json(&reading, begin, len) : read_lines(&reading, begin, len);
 	free(text);
 	return is_read;
 }

@@ -35,18 +35,20 @@ verdict() {
 	says '"drop"'
 }
 
-@test "ban --from: CrowdSec's decisions, each with its own end and reason; what is over or no address is passed over" {
+@test "ban --from: CrowdSec's decisions, each with its own end and reason; what is over, simulated or no address is passed over" {
 	cat >"$list" <<'END'
 [{"id": 1, "decisions": [
 	{"duration": "3h59m49.123456789s", "scenario": "crowdsecurity/ssh-bf", "scope": "Ip", "type": "ban", "value": "192.0.2.4"},
 	{"duration": "-5m3s", "scenario": "old", "scope": "Ip", "type": "ban", "value": "192.0.2.9"},
 	{"duration": "2h", "scenario": "c", "scope": "Country", "type": "ban", "value": "XX"},
-	{"duration": "2h", "scenario": "c", "scope": "Ip", "type": "captcha", "value": "192.0.2.10"}]},
+	{"duration": "2h", "scenario": "c", "scope": "Ip", "type": "captcha", "value": "192.0.2.10"},
+	{"duration": "2h", "scenario": "on trial", "scope": "Ip", "simulated": true, "type": "ban", "value": "192.0.2.11"}]},
+ {"id": 2, "decisions": null},
  {"duration": "30m", "scenario": "scan", "scope": "range", "type": "ban", "value": "198.51.100.0/24"}]
 END
 	on ban --from "$list"
 	exits 0
-	says '2 new, 0 renewed, 0 as they are; passed over: 3 '
+	says '2 new, 0 renewed, 0 as they are; passed over: 4 '
 	on bans
 	grep -qE '(3h59m|4h00m) +ban .* 192[.]0[.]2[.]4  "crowdsecurity/ssh-bf"' <<<"$output"
 	grep -qE '(29m[0-9]*s|30m00s) +ban .* 198[.]51[.]100[.]0/24  "scan"' <<<"$output"
@@ -58,6 +60,9 @@ END
 	exits 2
 	complains 'it is one to ban'
 	echo null | "$RLCTL" -s "$segment" ban --from -
+	printf '\xef\xbb\xbf192.0.2.12\r\n' >"$list" # a byte order mark
+	on ban --from "$list" --dry-run
+	[ "${lines[0]}" = '+ 192.0.2.12' ]
 }
 
 @test "allow --from: networks of crawlers, and an array of texts" {
