@@ -95,7 +95,7 @@ source_of(enum rl_bank bank)
 static struct rl_limit
 limit_info(const struct rl_compiled *limit, enum rl_bank bank)
 {
-	bool is_shared = rl_limiter_is_shared(&limit->limiter);
+	bool is_shared = limit->limiter.is_shared;
 	struct rl_quota quota;
 
 	rl_rules_quota(limit->row, bank, &quota);

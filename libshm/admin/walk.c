@@ -56,8 +56,7 @@ learn(struct walk *w, int limit, struct known *known)
 	if (!of->limit)
 		return;
 	known->least = of->has_exceptions ? 0 : of->most;
-	known->any_use =
-		of->has_overrides && !rl_limiter_is_window(&of->limit->limiter) ? UINT32_MAX : 0;
+	known->any_use = of->has_overrides && !of->limit->limiter.is_window ? UINT32_MAX : 0;
 	known->prefilter = (struct rl_prefilter){.rule = of->rule, .limit = of->index, .rl = w->rl};
 }
 
@@ -94,9 +93,8 @@ inspect_window(const struct rl_segment *s, struct known *known, struct rl_slot s
 	struct rl_u128 word;
 	uint32_t used, tier;
 
-	if (!rl_limiter_is_window(l) ||
-	    !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) || word.lo == 0 ||
-	    rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
+	if (!l->is_window || !rl_atomic_load16(rl_table_state(&s->table, slot.index), &word) ||
+	    word.lo == 0 || rl_state_gen(word) != rl_tag_gen(slot.tag) || rl_state_is_dead(word))
 		return false;
 	used = rl_window_used_most(&l->window, word, &known->of.now);
 	if (used == 0)

@@ -87,7 +87,7 @@ log_word(const struct rl_limiter *l, const struct rl_view *v, uint64_t slot_bits
 	struct rl_log log = log_of(l, v);
 
 	log.units = log.pending + older_units(l, &log);
-	if (rl_limiter_is_shared(l))
+	if (l->is_shared)
 		slot_bits |= v->word.hi & RL_STATE_SHARE_MASK;
 	return rl_log_pack(log, slot_bits);
 }

@@ -160,26 +160,6 @@ void rl_limiter_set(struct rl_limiter *limiter, enum rl_algorithm algorithm);
 /* Of a cluster; false: no limit of that algorithm is. */
 bool rl_limiter_share(struct rl_limiter *limiter);
 
-/* Of this host alone. */
-static inline bool
-rl_limiter_is_window(const struct rl_limiter *l)
-{
-	return l->is_window;
-}
-
-static inline bool
-rl_limiter_is_bucket(const struct rl_limiter *l)
-{
-	return !l->is_shared &&
-	       (l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET);
-}
-
-static inline bool
-rl_limiter_is_shared(const struct rl_limiter *l)
-{
-	return l->is_shared;
-}
-
 /* Of this host, or of a cluster. */
 static inline bool
 rl_limiter_has_window(const struct rl_limiter *l)
@@ -191,6 +171,13 @@ static inline bool
 rl_limiter_has_bucket(const struct rl_limiter *l)
 {
 	return l->algorithm == RL_TOKEN_BUCKET || l->algorithm == RL_LEAKY_BUCKET;
+}
+
+/* Of this host alone. */
+static inline bool
+rl_limiter_is_bucket(const struct rl_limiter *l)
+{
+	return !l->is_shared && rl_limiter_has_bucket(l);
 }
 
 /* The count, from a decision. */

@@ -14,7 +14,7 @@ rl_overflow_limiter(const struct rl_limiter *l, struct rl_limiter *overflow)
 
 	*overflow = *l;
 	if (rl_limiter_has_bucket(l))
-		return !rl_limiter_is_shared(l);
+		return !l->is_shared;
 	if (!own->overflow_parts)
 		return false;
 	if (own->overflow_is_alike) {
@@ -35,14 +35,14 @@ rl_overflow_quota(const struct rl_limiter *l, const struct rl_quota *quota)
 	struct rl_quota q = *quota;
 
 	q.counts_denied = false;
-	if (rl_limiter_is_shared(l)) { /* no share is of keys that have no slot */
+	if (l->is_shared) { /* no share is of keys that have no slot */
 		q.has_lease = false;
 		q.share.away = 0;
 	}
 	if (rl_limiter_has_bucket(l))
 		return q;
 	q.capacity = rl_limiter_limit(l, &q);
-	if (rl_limiter_is_shared(l) && !q.is_debt && q.share.blind < q.capacity)
+	if (l->is_shared && !q.is_debt && q.share.blind < q.capacity)
 		q.capacity = q.share.blind;
 	return q;
 }

@@ -6,7 +6,6 @@
  * has words of its own: share_bucket.c.
  */
 #include "algorithm/adds.h"
-#include "algorithm/log.h"
 #include "algorithm/ops.h"
 
 /* What such a limit is without its share, of this host alone; and a view of its words. */
@@ -203,13 +202,13 @@ judge_share(const struct rl_limiter *l, const struct rl_view *v, uint32_t holder
 struct rl_view
 rl_limiter_view_alone(const struct rl_limiter *l, const struct rl_view *v)
 {
-	return !rl_limiter_is_shared(l) || rl_limiter_has_bucket(l) ? *v : view_without(l, v);
+	return !l->is_shared || rl_limiter_has_bucket(l) ? *v : view_without(l, v);
 }
 
 struct rl_u128
 rl_limiter_word_of(const struct rl_limiter *l, struct rl_u128 own)
 {
-	if (!rl_limiter_is_shared(l) || rl_limiter_has_bucket(l))
+	if (!l->is_shared || rl_limiter_has_bucket(l))
 		return own;
 	return l->own->with_share(own, 0);
 }

@@ -59,8 +59,7 @@ find_limit(struct rl *rl, struct rl_slot slot, uint64_t now_ns, struct rl_share_
 	*p = (struct rl_share_place){
 		.s = &rl->segment, .slot = slot, .now_ns = rl_clamp_now(now_ns)};
 	p->limit = rl_handle_limit(rl, rl_tag_limit(slot.tag));
-	if (!p->limit || !rl_limiter_is_shared(&p->limit->limiter) ||
-	    !rl_compiled_owns(p->limit, slot.tag) ||
+	if (!p->limit || !p->limit->limiter.is_shared || !rl_compiled_owns(p->limit, slot.tag) ||
 	    !rl_policy_of_limit(p->s, p->limit->id, &p->quota, &p->index))
 		return false;
 	apply_own_capacity(rl, p);

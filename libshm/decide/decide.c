@@ -15,7 +15,6 @@
 #include "move/migrate.h"
 #include "overflow/sets.h"
 #include "rule/named.h"
-#include "segment/record.h"
 #include "segment/stats.h"
 
 /* Steps that a try takes of the budget. */

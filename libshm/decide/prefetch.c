@@ -229,7 +229,7 @@ rl_prefetch_charge(struct rl_part *p, uint64_t cost)
 	int charged;
 
 	if (!p->rl->handle->prefetched || !p->segment->is_writable || cost == 0 ||
-	    cost > p->quota.prefetch || !rl_limiter_is_window(&p->limit->limiter))
+	    cost > p->quota.prefetch || !p->limit->limiter.is_window)
 		return RL_AGAIN;
 	p->cost = (uint32_t)cost;
 	e = &p->rl->handle->prefetched->entry[key % RL_PREFETCH_ENTRIES];

@@ -30,7 +30,7 @@ static bool
 can_give_way(const struct rl_candidate *c)
 {
 	return !rl_candidate_must_stay(c) && c->limit->limiter.algorithm != RL_COUNTER &&
-	       (c->limit->has_overflow || !rl_limiter_is_shared(&c->limit->limiter));
+	       (c->limit->has_overflow || !c->limit->limiter.is_shared);
 }
 
 static unsigned

@@ -72,8 +72,7 @@ rl_named_write(const struct rl_segment *s, const struct rl_compiled *limit, stru
                uint64_t key_hash, const void *key, size_t key_len)
 {
 	uint64_t hash[2];
-	bool has_hash =
-		rl_limiter_is_shared(&limit->limiter) && hash_of(s, limit, key, key_len, hash);
+	bool has_hash = limit->limiter.is_shared && hash_of(s, limit, key, key_len, hash);
 
 	rl_record_write_hashed(s, slot, key_hash, key, key_len, has_hash ? hash : NULL);
 }

@@ -206,7 +206,7 @@ static inline bool
 rl_policy_is_away(const struct rl_segment *s, const struct rl_limiter *limiter, uint64_t now_ns,
                   struct rl_quota *quota)
 {
-	if (!rl_limiter_is_shared(limiter))
+	if (!limiter->is_shared)
 		return false;
 	quota->counts_denied = true;
 	quota->has_lease = now_ns < rl_atomic_load(&s->header->shares_until);
@@ -230,7 +230,7 @@ static inline void
 rl_policy_share(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
                 struct rl_quota *quota)
 {
-	if (!rl_limiter_is_shared(&limit->limiter))
+	if (!limit->limiter.is_shared)
 		return;
 	if (quota->is_auto)
 		quota->share.blind = rl_policy_blind(s, quota->capacity, now_ns);
