@@ -80,9 +80,9 @@ class Section:
                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
             self.groups.append(process.pid)
             try:
-                status = process.wait(60)
+                status = process.wait(600)
             except subprocess.TimeoutExpired:
-                self.fail(f"it takes more than a minute:\n{text}{logs(where)}")
+                self.fail(f"it takes more than ten minutes:\n{text}{logs(where)}")
         self.ran += 1
         with open(log, encoding="utf-8") as file:
             self.printed = file.read()
