@@ -44,10 +44,16 @@ def until(what, seconds=120):
         time.sleep(0.02)
 
 
+_ports = []
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ports.append(ours)
+    return ours.getsockname()[1]
 
 
 class Host:

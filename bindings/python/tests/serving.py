@@ -17,10 +17,16 @@ APPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "apps")
 PATIENCE = 120  # seconds: for a machine that has other things to do
 
 
+_ports = []
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ports.append(ours)
+    return ours.getsockname()[1]
 
 
 COMMANDS = {

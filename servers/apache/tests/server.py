@@ -54,10 +54,16 @@ def eventually(what, about="it"):
     raise AssertionError(f"{about} did not happen within {PATIENCE} s")
 
 
+_ports = []
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ports.append(ours)
+    return ours.getsockname()[1]
 
 
 def rlctl(segment, *words, check=True):
@@ -245,7 +251,19 @@ Timeout 600
         command, env = self.command("-t")
         return subprocess.run(command, env=env, capture_output=True, text=True)
 
+    def has_port(self):
+        """Of one before there may be a child that listens still."""
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", self.port))
+                probe.listen()
+            except OSError:
+                return False
+        return True
+
     def start(self, fails=False, user=None):
+        eventually(self.has_port, "the port of one before is free")
         command, env = self.command("-DFOREGROUND")
         self.output = open(self.path("output"), "a", encoding="utf-8")
         self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=self.output,

@@ -39,10 +39,16 @@ def eventually(condition, what="what is waited for"):
         time.sleep(0.02)
 
 
+_ports = []
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ports.append(ours)
+    return ours.getsockname()[1]
 
 
 def unique_segment():

@@ -14,10 +14,16 @@ RULES = ("rl.rules = 'many algorithm=anchored_window capacity=50 window=never; t
          " small limit=5/day; address limit=3/hour; user limit=6/hour'")
 
 
+_ports = []
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ports.append(ours)
+    return ours.getsockname()[1]
 
 
 class Test(unittest.TestCase):
