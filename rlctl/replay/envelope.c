@@ -75,7 +75,7 @@ unescape(struct envelope *envelope, struct slice line, struct slice text)
 	return (struct slice){envelope->plain, json_unescape(text, envelope->plain, LINE_KEPT)};
 }
 
-/* The members of a JSON line: what was said, by whom, and when. */
+/* The members of a JSON line: what was said, when, and by whom, if that is asked for. */
 static bool
 open_json(struct envelope *envelope, const struct json_paths *paths, struct slice line,
           struct stamps *stamps, struct syslog_line *out)
@@ -83,18 +83,18 @@ open_json(struct envelope *envelope, const struct json_paths *paths, struct slic
 	struct slice values[JSON_PATHS_MAX];
 
 	if (!slice_begins(line, "{") || !json_line_read(paths, line, values) || !values[0].at ||
-	    !values[1].at || !stamp_read(stamps, values[2], &out->time_ns))
+	    !stamp_read(stamps, values[1], &out->time_ns))
 		return false;
 	out->message = unescape(envelope, line, values[0]);
-	out->program = values[1];
-	return true;
+	out->program = paths->count > 2 ? values[2] : (struct slice){"", 0};
+	return out->program.at != NULL;
 }
 
 static bool
 open_docker(struct envelope *envelope, struct slice line, struct stamps *stamps,
             struct syslog_line *out, bool *is_cut)
 {
-	static const struct json_paths paths = {3, {"log", "stream", "time"}};
+	static const struct json_paths paths = {3, {"log", "time", "stream"}};
 
 	if (!open_json(envelope, &paths, line, stamps, out) || !is_stream(out->program))
 		return false;
@@ -107,13 +107,16 @@ static bool
 open_journal(struct envelope *envelope, struct slice line, struct stamps *stamps,
              struct syslog_line *out)
 {
-	static const struct json_paths by_name = {
-		3, {"MESSAGE", "SYSLOG_IDENTIFIER", "__REALTIME_TIMESTAMP"}};
-	static const struct json_paths by_command = {3,
-	                                             {"MESSAGE", "_COMM", "__REALTIME_TIMESTAMP"}};
+	static const struct json_paths by[] = {
+		{3, {"MESSAGE", "__REALTIME_TIMESTAMP", "SYSLOG_IDENTIFIER"}},
+		{3, {"MESSAGE", "__REALTIME_TIMESTAMP", "_COMM"}},
+		{2, {"MESSAGE", "__REALTIME_TIMESTAMP"}}, /* --output-fields=MESSAGE */
+	};
 
-	return open_json(envelope, &by_name, line, stamps, out) ||
-	       open_json(envelope, &by_command, line, stamps, out);
+	for (size_t i = 0; i < sizeof(by) / sizeof(*by); i++)
+		if (open_json(envelope, &by[i], line, stamps, out))
+			return true;
+	return false;
 }
 
 /* *is_cut: the message goes on in the next line. */

@@ -442,6 +442,9 @@ combined='192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" 
 	local line=${combined//\"/\\\"} bytes
 	log "{\"MESSAGE\":\"$line\",\"SYSLOG_IDENTIFIER\":\"nginx\",\"__REALTIME_TIMESTAMP\":\"1795341600500000\"}"
 	understood 'combined in journal' 192.0.2.7 1795341600000000000 combined
+	# journalctl -o json --output-fields=MESSAGE
+	log "{\"__CURSOR\":\"s=1;i=2\",\"__REALTIME_TIMESTAMP\":\"1795341600500000\",\"MESSAGE\":\"$line\"}"
+	understood 'combined in journal' 192.0.2.7 1795341600000000000 combined
 	# Bytes that are no UTF-8 are written as numbers.
 	bytes=$(printf '%s' "${combined%x*}" | od -An -v -tu1 | xargs | tr ' ' ,)
 	{
