@@ -98,7 +98,11 @@ foreach ($configs as $config) {
 foreach ($configs as $config) {
     $limiter = (new LimiterFactory($config, segment()))->create('alice');
     $second = fn (float $in) => DateTimeImmutable::createFromFormat('U', (string) floor(microtime(true) + $in));
-    $looks = fn (float $in) => ($at = $limiter->consume(0)->getRetryAfter()) >= $second($in - 1) && $at <= $second($in) && $at->format('u') === '000000';
+    $looks = function (float $in) use ($limiter, $second): bool {
+        [$from, $at] = [$second($in - 1), $limiter->consume(0)->getRetryAfter()];
+
+        return $at >= $from && $at <= $second($in) && $at->format('u') === '000000';
+    };
     $limiter->consume(4);
     check($limiter->consume(0)->isAccepted() && $limiter->consume(0)->getRemainingTokens() === 1 && $looks(0), "{$config['policy']}: a look, and now");
     $last = $limiter->consume();
@@ -110,8 +114,10 @@ foreach ($configs as $config) {
     check($config['policy'] === 'sliding_window' || $e->getMessage() === "Cannot reserve more tokens (15) than the $what of the rate limiter (5).", "{$config['policy']}: more than there are");
 }
 $limiter = (new LimiterFactory(['id' => 'q', 'policy' => 'token_bucket', 'limit' => 2, 'rate' => ['interval' => '1 second', 'amount' => 5]], segment()))->create('a');
-$limiter->consume(2);
-$refused = $limiter->consume();
+do { // a machine that stands still meanwhile lets it through
+    $limiter->consume(2);
+    $refused = $limiter->consume();
+} while ($refused->isAccepted());
 $refused->wait();
 check(!$refused->isAccepted() && $limiter->consume()->isAccepted(), 'who has waited is let through');
 
@@ -269,8 +275,10 @@ $rated = new RateLimited('rate', '2/s', segment: $name, sleeps: 0.7);
 $begin = hrtime(true);
 check($rated->handle($job, fn () => 'a') === 'a' && $rated->handle($job, fn () => 'b') === 'b', 'a turn within what it sleeps');
 check(hrtime(true) - $begin > 4e8, 'it was waited for');
-(new RateLimited('rate', '2/s', segment: $name, sleeps: 0.1))->handle($job, fn () => check(false, 'too early'));
-check($job->released === [1], 'released for the next whole second');
+$slow = new RateLimited('slow', '2/min', segment: $name, sleeps: 0.1);
+check($slow->handle($job, fn () => 'a') === 'a', 'the first turn');
+$slow->handle($job, fn () => check(false, 'too early'));
+check(is_int($job->released[0]) && $job->released[0] > 10 && $job->released[0] <= 30, 'released for the next whole second');
 $one = new WithoutOverlapping('k', segment: $name, sleeps: 0.05, releaseAfter: 3);
 $one->handle($job, function () use ($one, $job, $name): void {
     $one->handle($job, fn () => check(false, 'two at once'));
@@ -280,7 +288,7 @@ $one->handle($job, function () use ($one, $job, $name): void {
     });
     check($ran, 'another key');
 });
-check($job->released === [1, 3], 'released after so long');
+check(array_slice($job->released, 1) === [3], 'released after so long');
 check(thrown(fn () => $one->handle($job, fn () => throw new LogicException('x'))) instanceof LogicException, 'its error');
 check($one->handle($job, fn () => 'c') === 'c', 'given back by an error, too');
 $jobs->ban('k');
