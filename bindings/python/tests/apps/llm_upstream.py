@@ -81,9 +81,10 @@ async def app(scope, receive, send):
         message = await receive()
         parts, more = parts + message.get("body", b""), message.get("more_body", False)
     key = dict(scope["headers"])[b"authorization"].decode()
-    line = {"key": key, "began": began, "ended": began, "cost": 0, "told": False}
+    body = json.loads(parts)
+    line = {"key": key, "sent": body["sent"], "began": began, "ended": began, "cost": 0, "told": False}
     try:
-        await serve(receive, send, line, json.loads(parts))
+        await serve(receive, send, line, body)
     finally:
         with open(os.environ["LLM_LOG"], "a", encoding="utf-8") as log:
             log.write(json.dumps(line) + "\n")
