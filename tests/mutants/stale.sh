@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Whether the mutants' list is up to date, without compiling: each line still changes the file that it
-# names, its test is there, and no two have one name.
+# names, with each of its commands, its test is there, and no two have one name.
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
@@ -34,6 +34,21 @@ has_test() {
 	[[ -e $in ]] && read_in "$in" && [[ ${text[$in]} =~ $pattern ]]
 }
 
+# each_matters: of several commands in the expression, none can be left out.
+each_matters() {
+	local commands=() rest=$expression i whole others
+	while [[ $rest == *'; s/'* ]]; do
+		commands+=(-e "${rest%%; s/*}")
+		rest=s/${rest#*; s/}
+	done
+	commands+=(-e "$rest")
+	whole=$(sed "${commands[@]}" "$source")
+	for ((i = 0; i < ${#commands[@]}; i += 2)); do
+		others=$(sed -e '' "${commands[@]:0:i}" "${commands[@]:i+2}" "$source")
+		[[ $others != "$whole" ]] || complain "nothing comes of ${commands[i + 1]}"
+	done
+}
+
 look_at() {
 	count=$((count + 1))
 	names+=$name$'\n'
@@ -43,6 +58,7 @@ look_at() {
 	else
 		read_in "$source"
 		[[ $(sed "$expression" "$source") != "${text[$source]}" ]] || complain "$source has no such line"
+		[[ $expression != *'; s/'* ]] || each_matters
 	fi
 	[[ -n $filter || $test == cli/* ]] || filter='*'
 	has_test || complain "no such test in $test"
