@@ -143,37 +143,7 @@ main_of(ngx_conf_t *cf)
 	return ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
 }
 
-static char *
-set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_limit_directive(cf, main_of(cf),
-	                              &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_OWN]);
-}
-
-static char *
-set_settle(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_settle_directive(cf, main_of(cf),
-	                               &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_OWN]);
-}
-
-static char *
-set_limit_req(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_limit_req_directive(cf, main_of(cf),
-	                                  &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_REQ]);
-}
-
-static char *
-set_limit_conn(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_limit_conn_directive(cf, main_of(cf),
-	                                   &((struct ngx_http_rl_conf *)conf)->sets[NGX_RL_CONN]);
-}
+static struct ngx_rl_block block = {main_of};
 
 static char *
 set_headers(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -269,10 +239,14 @@ static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, ngx_rl_rule_directive),
 	MAIN_COMMAND("rl_limit_req_zone", NGX_CONF_2MORE, ngx_rl_req_zone_directive),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, ngx_rl_conn_zone_directive),
-	LOC_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
-	LOC_COMMAND("rl_settle", NGX_CONF_TAKE2, set_settle, 0, NULL),
-	LOC_COMMAND("rl_limit_req", NGX_CONF_TAKE123, set_limit_req, 0, NULL),
-	LOC_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
+	LOC_COMMAND("rl_limit", NGX_CONF_1MORE, ngx_rl_limit_directive,
+                    offsetof(struct ngx_http_rl_conf, sets[NGX_RL_OWN]), &block),
+	LOC_COMMAND("rl_settle", NGX_CONF_TAKE2, ngx_rl_settle_directive,
+                    offsetof(struct ngx_http_rl_conf, sets[NGX_RL_OWN]), &block),
+	LOC_COMMAND("rl_limit_req", NGX_CONF_TAKE123, ngx_rl_limit_req_directive,
+                    offsetof(struct ngx_http_rl_conf, sets[NGX_RL_REQ]), &block),
+	LOC_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, ngx_rl_limit_conn_directive,
+                    offsetof(struct ngx_http_rl_conf, sets[NGX_RL_CONN]), &block),
 	SET_COMMANDS("rl_", NGX_RL_OWN),
 	SET_COMMANDS("rl_limit_req_", NGX_RL_REQ),
 	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),

@@ -5,44 +5,22 @@
  */
 #include "ngx_http_rl.h"
 
-static void
-store(ngx_http_variable_value_t *v, ngx_str_t text)
-{
-	v->valid = text.len > 0;
-	v->not_found = text.len == 0;
-	v->no_cacheable = 0;
-	v->data = text.data;
-	v->len = (unsigned)text.len;
-}
-
 static ngx_int_t
 get_variable(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t data)
 {
 	const struct ngx_http_rl_state *state = ngx_http_rl_state(r);
-	ngx_str_t none = ngx_null_string;
-	char *room;
 
-	if (state == NULL || state->last == NULL) {
-		store(v, none);
-		return NGX_OK;
-	}
-	room = ngx_pnalloc(r->pool, NGX_RL_TEXT_SIZE);
-	if (room == NULL)
-		return NGX_ERROR;
-	store(v, ngx_rl_variable_text((enum ngx_rl_variable)data, state->last, room));
-	return NGX_OK;
+	return ngx_rl_variable_get(v, (enum ngx_rl_variable)data,
+	                           state == NULL ? NULL : state->last, r->pool);
 }
 
 static ngx_int_t
 get_set_status(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t data)
 {
 	const struct ngx_http_rl_state *state = ngx_http_rl_state(r);
-	ngx_str_t none = ngx_null_string;
 
-	store(v, state == NULL || state->outcomes[data] == NULL
-	                 ? none
-	                 : ngx_rl_variable_text(NGX_RL_VAR_STATUS, state->outcomes[data], NULL));
-	return NGX_OK;
+	return ngx_rl_variable_get(v, NGX_RL_VAR_STATUS,
+	                           state == NULL ? NULL : state->outcomes[data], r->pool);
 }
 
 static ngx_int_t
@@ -54,7 +32,7 @@ get_client(ngx_http_request_t *r, ngx_http_variable_value_t *v, uintptr_t data)
 	if (ngx_rl_client_text(ngx_http_get_module_main_conf(r, ngx_http_rl_module), r->connection,
 	                       r->pool, &text) != NGX_OK)
 		return NGX_ERROR;
-	store(v, text);
+	ngx_rl_variable_store(v, text);
 	return NGX_OK;
 }
 

@@ -232,9 +232,10 @@ char *ngx_rl_segment_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_rl_rule_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_rl_req_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 char *ngx_rl_conn_zone_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-char *ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
-char *ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
-char *ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+/* Those of a set, which is at the directive's offset; `post` is the struct ngx_rl_block. */
+char *ngx_rl_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_rl_limit_req_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+char *ngx_rl_limit_conn_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 void ngx_rl_set_init(struct ngx_rl_set *set);
 void ngx_rl_set_merge(struct ngx_rl_set *set, const struct ngx_rl_set *outer, ngx_uint_t status);
 extern ngx_conf_enum_t ngx_rl_log_levels[];
@@ -256,6 +257,12 @@ ngx_int_t ngx_rl_parse_number(const ngx_str_t *text, uint64_t most, uint64_t *nu
 ngx_int_t ngx_rl_parse_rate(const ngx_str_t *text, struct rl_limit *limit);
 /* The text behind `name=`, if `word` begins so. */
 int ngx_rl_option(const ngx_str_t *word, const char *name, ngx_str_t *text);
+/* Whose block it stands in, and the set in `conf` that it is of. */
+struct ngx_rl_block {
+	struct ngx_rl_main *(*main_of)(ngx_conf_t *cf);
+};
+struct ngx_rl_main *ngx_rl_main_of(ngx_conf_t *cf, const ngx_command_t *cmd);
+struct ngx_rl_set *ngx_rl_set_of(const ngx_command_t *cmd, void *conf);
 /* Where the directive stands. */
 void ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line);
 /* Says that a word of it is wrong: NGX_CONF_ERROR. */
@@ -368,7 +375,7 @@ ngx_int_t ngx_rl_wait(ngx_pool_t *pool, const struct rl_result *result,
 void ngx_rl_wait_end(struct ngx_rl_outcome *outcome);
 
 /* answer: a charge is given back where the answer is not to count, or becomes what it has cost. */
-char *ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set);
+char *ngx_rl_settle_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 int ngx_rl_answer_is_asked(const struct ngx_rl_set *set, const struct ngx_rl_limit *limit);
 /* Whether it is of any. */
 int ngx_rl_answer_has_any(const struct ngx_rl_set *set);
@@ -397,13 +404,12 @@ enum ngx_rl_variable {
 	NGX_RL_VARS,
 };
 extern const ngx_str_t ngx_rl_variable_names[NGX_RL_VARS];
-#define NGX_RL_TEXT_SIZE 128
-/*
- * The value of a variable; empty: it has none. A number is written to `room`, of NGX_RL_TEXT_SIZE
- * bytes.
- */
-ngx_str_t ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome *outcome,
-                               char *room);
+#define NGX_RL_TEXT_SIZE 128 /* of a number */
+/* No text: there is no such variable. */
+void ngx_rl_variable_store(ngx_variable_value_t *v, ngx_str_t text);
+/* What it says of the outcome, or of none. NGX_OK, or NGX_ERROR without memory. */
+ngx_int_t ngx_rl_variable_get(ngx_variable_value_t *v, enum ngx_rl_variable variable,
+                              const struct ngx_rl_outcome *outcome, ngx_pool_t *pool);
 
 #pragma GCC visibility pop
 

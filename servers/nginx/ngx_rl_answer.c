@@ -23,8 +23,10 @@ struct ngx_rl_kept {
 
 /* rl_settle RULE cost=TEXT */
 char *
-ngx_rl_settle_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+ngx_rl_settle_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = ngx_rl_main_of(cf, cmd);
+	struct ngx_rl_set *set = ngx_rl_set_of(cmd, conf);
 	ngx_str_t *words = cf->args->elts, text;
 	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
 	struct ngx_rl_settle *settle;

@@ -294,8 +294,10 @@ settle_burst(struct ngx_rl_limit *limit)
 
 /* rl_limit_req zone=NAME [burst=N] [delay=N | nodelay] */
 char *
-ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+ngx_rl_limit_req_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = ngx_rl_main_of(cf, cmd);
+	struct ngx_rl_set *set = ngx_rl_set_of(cmd, conf);
 	ngx_str_t *words = cf->args->elts, name = ngx_null_string;
 	struct ngx_rl_limit limit = {0};
 
@@ -331,8 +333,10 @@ ngx_rl_limit_req_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_
 
 /* rl_limit_conn NAME NUMBER */
 char *
-ngx_rl_limit_conn_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+ngx_rl_limit_conn_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = ngx_rl_main_of(cf, cmd);
+	struct ngx_rl_set *set = ngx_rl_set_of(cmd, conf);
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_rule *rule = ngx_rl_rule_get(cf, main, &words[1]);
 	struct ngx_rl_limit limit = {.rule = rule};
@@ -428,8 +432,10 @@ is_off(const ngx_conf_t *cf)
  *	[delay=N | nodelay]
  */
 char *
-ngx_rl_limit_directive(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set)
+ngx_rl_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
+	struct ngx_rl_main *main = ngx_rl_main_of(cf, cmd);
+	struct ngx_rl_set *set = ngx_rl_set_of(cmd, conf);
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_limit limit = {0};
 

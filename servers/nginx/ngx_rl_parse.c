@@ -68,3 +68,17 @@ ngx_rl_place(const ngx_conf_t *cf, const char **file, ngx_uint_t *line)
 	*file = cf->conf_file == NULL ? "" : (const char *)cf->conf_file->file.name.data;
 	*line = cf->conf_file == NULL ? 0 : cf->conf_file->line;
 }
+
+struct ngx_rl_main *
+ngx_rl_main_of(ngx_conf_t *cf, const ngx_command_t *cmd)
+{
+	const struct ngx_rl_block *block = cmd->post;
+
+	return block->main_of(cf);
+}
+
+struct ngx_rl_set *
+ngx_rl_set_of(const ngx_command_t *cmd, void *conf)
+{
+	return (struct ngx_rl_set *)((char *)conf + cmd->offset);
+}

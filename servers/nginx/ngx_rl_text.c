@@ -96,9 +96,8 @@ format_delay(char *room, ngx_msec_t delay)
 	return (ngx_str_t){(size_t)len, (u_char *)room};
 }
 
-ngx_str_t
-ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome *outcome,
-                     char *room)
+static ngx_str_t
+variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome *outcome, char *room)
 {
 	ngx_str_t none = ngx_null_string;
 
@@ -121,6 +120,29 @@ ngx_rl_variable_text(enum ngx_rl_variable variable, const struct ngx_rl_outcome 
 		break;
 	}
 	return none;
+}
+
+void
+ngx_rl_variable_store(ngx_variable_value_t *v, ngx_str_t text)
+{
+	v->valid = text.len > 0;
+	v->not_found = text.len == 0;
+	v->no_cacheable = 0;
+	v->data = text.data;
+	v->len = (unsigned)text.len;
+}
+
+ngx_int_t
+ngx_rl_variable_get(ngx_variable_value_t *v, enum ngx_rl_variable variable,
+                    const struct ngx_rl_outcome *outcome, ngx_pool_t *pool)
+{
+	char *room = outcome == NULL ? NULL : ngx_pnalloc(pool, NGX_RL_TEXT_SIZE);
+	ngx_str_t none = ngx_null_string;
+
+	if (outcome != NULL && room == NULL)
+		return NGX_ERROR;
+	ngx_rl_variable_store(v, outcome == NULL ? none : variable_text(variable, outcome, room));
+	return NGX_OK;
 }
 
 /*

@@ -130,33 +130,14 @@ ngx_stream_rl_log_handler(ngx_stream_session_t *s)
 	return NGX_OK;
 }
 
-static void
-store(ngx_stream_variable_value_t *v, ngx_str_t text)
-{
-	v->valid = text.len > 0;
-	v->not_found = text.len == 0;
-	v->no_cacheable = 0;
-	v->data = text.data;
-	v->len = (unsigned)text.len;
-}
-
 static ngx_int_t
 get_variable(ngx_stream_session_t *s, ngx_stream_variable_value_t *v, uintptr_t data)
 {
 	const struct ngx_stream_rl_state *state =
 		ngx_stream_get_module_ctx(s, ngx_stream_rl_module);
-	ngx_str_t none = ngx_null_string;
-	char *room;
 
-	if (state == NULL || state->last == NULL) {
-		store(v, none);
-		return NGX_OK;
-	}
-	room = ngx_pnalloc(s->connection->pool, NGX_RL_TEXT_SIZE);
-	if (room == NULL)
-		return NGX_ERROR;
-	store(v, ngx_rl_variable_text((enum ngx_rl_variable)data, state->last, room));
-	return NGX_OK;
+	return ngx_rl_variable_get(v, (enum ngx_rl_variable)data,
+	                           state == NULL ? NULL : state->last, s->connection->pool);
 }
 
 static ngx_int_t
@@ -164,12 +145,10 @@ get_conn_status(ngx_stream_session_t *s, ngx_stream_variable_value_t *v, uintptr
 {
 	const struct ngx_stream_rl_state *state =
 		ngx_stream_get_module_ctx(s, ngx_stream_rl_module);
-	ngx_str_t none = ngx_null_string;
 
-	store(v, state == NULL
-	                 ? none
-	                 : ngx_rl_variable_text(NGX_RL_VAR_STATUS, &state->outcomes[data], NULL));
-	return NGX_OK;
+	return ngx_rl_variable_get(v, NGX_RL_VAR_STATUS,
+	                           state == NULL ? NULL : &state->outcomes[data],
+	                           s->connection->pool);
 }
 
 static ngx_int_t
@@ -181,7 +160,7 @@ get_client(ngx_stream_session_t *s, ngx_stream_variable_value_t *v, uintptr_t da
 	if (ngx_rl_client_text(ngx_stream_get_module_main_conf(s, ngx_stream_rl_module),
 	                       s->connection, s->connection->pool, &text) != NGX_OK)
 		return NGX_ERROR;
-	store(v, text);
+	ngx_rl_variable_store(v, text);
 	return NGX_OK;
 }
 

@@ -125,29 +125,7 @@ main_of(ngx_conf_t *cf)
 	return ngx_stream_conf_get_module_main_conf(cf, ngx_stream_rl_module);
 }
 
-static char *
-set_limit(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_limit_directive(cf, main_of(cf),
-	                              &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_OWN]);
-}
-
-static char *
-set_settle(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_settle_directive(cf, main_of(cf),
-	                               &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_OWN]);
-}
-
-static char *
-set_limit_conn(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-	(void)cmd;
-	return ngx_rl_limit_conn_directive(cf, main_of(cf),
-	                                   &((struct ngx_stream_rl_conf *)conf)->sets[NGX_RL_CONN]);
-}
+static struct ngx_rl_block block = {main_of};
 
 /* rl_on_error allow | deny, for all sets. */
 static char *
@@ -188,9 +166,12 @@ static ngx_command_t commands[] = {
 	MAIN_COMMAND("rl_client_v6", NGX_CONF_TAKE1, ngx_rl_client_v6_directive),
 	MAIN_COMMAND("rl_rule", NGX_CONF_2MORE, ngx_rl_rule_directive),
 	MAIN_COMMAND("rl_limit_conn_zone", NGX_CONF_TAKE2, ngx_rl_conn_zone_directive),
-	SRV_COMMAND("rl_limit", NGX_CONF_1MORE, set_limit, 0, NULL),
-	SRV_COMMAND("rl_settle", NGX_CONF_TAKE2, set_settle, 0, NULL),
-	SRV_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, set_limit_conn, 0, NULL),
+	SRV_COMMAND("rl_limit", NGX_CONF_1MORE, ngx_rl_limit_directive,
+                    offsetof(struct ngx_stream_rl_conf, sets[NGX_RL_OWN]), &block),
+	SRV_COMMAND("rl_settle", NGX_CONF_TAKE2, ngx_rl_settle_directive,
+                    offsetof(struct ngx_stream_rl_conf, sets[NGX_RL_OWN]), &block),
+	SRV_COMMAND("rl_limit_conn", NGX_CONF_TAKE2, ngx_rl_limit_conn_directive,
+                    offsetof(struct ngx_stream_rl_conf, sets[NGX_RL_CONN]), &block),
 	SET_COMMANDS("rl_", NGX_RL_OWN),
 	SET_COMMANDS("rl_limit_conn_", NGX_RL_CONN),
 	SRV_COMMAND("rl_on_error", NGX_CONF_TAKE1, set_on_error, 0, NULL),
