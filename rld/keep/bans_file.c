@@ -10,6 +10,7 @@
 #include <string.h>
 #include <text/file.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "keep/ban_line.h"
 #include "text/error_text.h"
@@ -233,16 +234,6 @@ struct writing {
 	uint64_t hash; /* of all but the hits */
 };
 
-static uint64_t
-mix(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static int
 write_ban(const struct rl_ban_info *ban, void *arg)
 {
@@ -251,12 +242,12 @@ write_ban(const struct rl_ban_info *ban, void *arg)
 	if (!ban_line_write(writing->out, writing->rl, ban))
 		return 0;
 	writing->count++;
-	writing->hash = mix(writing->hash, &ban->since_ns, sizeof ban->since_ns);
-	writing->hash = mix(writing->hash, &ban->until_ns, sizeof ban->until_ns);
-	writing->hash = mix(writing->hash, &ban->is_exemption, sizeof ban->is_exemption);
-	writing->hash = mix(writing->hash, &ban->capacity, sizeof ban->capacity);
-	writing->hash = mix(writing->hash, &ban->limit, sizeof ban->limit);
-	writing->hash = mix(writing->hash, ban->pattern.key, ban->pattern.key_len);
+	writing->hash = hash_more(writing->hash, &ban->since_ns, sizeof ban->since_ns);
+	writing->hash = hash_more(writing->hash, &ban->until_ns, sizeof ban->until_ns);
+	writing->hash = hash_more(writing->hash, &ban->is_exemption, sizeof ban->is_exemption);
+	writing->hash = hash_more(writing->hash, &ban->capacity, sizeof ban->capacity);
+	writing->hash = hash_more(writing->hash, &ban->limit, sizeof ban->limit);
+	writing->hash = hash_more(writing->hash, ban->pattern.key, ban->pattern.key_len);
 	return 0;
 }
 
@@ -275,7 +266,8 @@ static char *
 render(const struct bans_file *file, struct rl *rl, size_t *size, uint64_t *hash)
 {
 	char *text = NULL;
-	struct writing writing = {.rl = rl, .out = open_memstream(&text, size)};
+	struct writing writing = {
+		.rl = rl, .out = open_memstream(&text, size), .hash = HASH_OF_NONE};
 
 	if (!writing.out)
 		return NULL;
@@ -285,7 +277,7 @@ render(const struct bans_file *file, struct rl *rl, size_t *size, uint64_t *hash
 	for (const struct waiting_ban *w = file->waiting; w; w = w->next, writing.count++)
 		ban_line_write_again(writing.out, &w->line);
 	fprintf(writing.out, "{\"rl_bans_end\":%" PRIu64 "}\n", writing.count);
-	*hash = mix(writing.hash, &writing.count, sizeof writing.count);
+	*hash = hash_more(writing.hash, &writing.count, sizeof writing.count);
 	if (fclose(writing.out) == 0)
 		return text;
 	free(text);

@@ -25,10 +25,6 @@
 
 #define COUNTERS_TEXT_MAGIC "rl-counters"
 #define COUNTERS_TEXT_VERSION 1
-#define COUNTERS_TEXT_HASH UINT64_C(0xcbf29ce484222325) /* of no bytes */
-
-/* Of bytes with that hash, and these behind them. */
-uint64_t counters_text_hash(uint64_t hash, const void *bytes, size_t len);
 
 struct counters_written {
 	uint64_t keys, unkept;

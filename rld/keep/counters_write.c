@@ -7,17 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define NUMBER 21 /* bytes of a blank and the longest number */
-
-uint64_t
-counters_text_hash(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
 
 /* Where a rule's limits stand among those of the text. */
 struct rule_place {
@@ -40,7 +32,7 @@ struct writing {
 static void
 put_bytes(struct writing *w, const char *bytes, size_t len)
 {
-	w->hash = counters_text_hash(w->hash, bytes, len);
+	w->hash = hash_more(w->hash, bytes, len);
 	w->size += len;
 	fwrite(bytes, 1, len, w->out);
 }
@@ -194,11 +186,8 @@ write_entry(const struct rl_entry *entry, void *arg)
 bool
 counters_text_write(FILE *out, struct rl *rl, uint64_t most, struct counters_written *written)
 {
-	struct writing w = {.out = out,
-	                    .rl = rl,
-	                    .now_ns = rl_now(rl),
-	                    .most = most,
-	                    .hash = COUNTERS_TEXT_HASH};
+	struct writing w = {
+		.out = out, .rl = rl, .now_ns = rl_now(rl), .most = most, .hash = HASH_OF_NONE};
 	struct rl_info info;
 
 	rl_info(rl, &info);

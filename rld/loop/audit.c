@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 
 #define LABEL_KEY 80 /* bytes of a pattern that are shown */
@@ -48,31 +49,21 @@ struct look {
 };
 
 static uint64_t
-mix(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static uint64_t
 id_of(const struct rl_ban_info *ban)
 {
-	uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), &ban->rule, sizeof ban->rule);
+	uint64_t hash = hash_more(HASH_OF_NONE, &ban->rule, sizeof ban->rule);
 
-	hash = mix(hash, &ban->is_exemption, sizeof ban->is_exemption);
-	hash = mix(hash, &ban->pattern.match, sizeof ban->pattern.match);
-	return mix(hash, ban->pattern.key, ban->pattern.key ? ban->pattern.key_len : 0);
+	hash = hash_more(hash, &ban->is_exemption, sizeof ban->is_exemption);
+	hash = hash_more(hash, &ban->pattern.match, sizeof ban->pattern.match);
+	return hash_more(hash, ban->pattern.key, ban->pattern.key ? ban->pattern.key_len : 0);
 }
 
 static uint64_t
 id_of_change(int rule, const void *key, size_t len)
 {
-	uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), &rule, sizeof rule);
+	uint64_t hash = hash_more(HASH_OF_NONE, &rule, sizeof rule);
 
-	return mix(hash, key, key ? len : 0);
+	return hash_more(hash, key, key ? len : 0);
 }
 
 /* Clients choose keys, so that a byte that is not printable ASCII is shown as \xNN. */
