@@ -87,6 +87,7 @@ take_call(void *arg)
 	struct call *call = arg;
 
 	call->status = run(call->argc, call->argv);
+	close_segment();
 }
 
 int

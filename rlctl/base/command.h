@@ -91,9 +91,13 @@ const char *option_next(const struct context *context, const char *name, int *at
 /* The last value of an option that stands before place `at`, as option_next() has left it; NULL. */
 const char *option_before(const struct context *context, const char *name, int at);
 
-/* Open --segment for reading; or to change what is in it. NULL after a message. */
+/*
+ * Open --segment for reading; or to change what is in it. NULL after a message. It is open until
+ * another is opened so, or the verb has ended.
+ */
 struct rl *open_segment(const struct context *context);
 struct rl *open_segment_writable(const struct context *context);
+void close_segment(void);
 
 /* The segment that --segment or RL_SEGMENT names, or NULL. */
 const char *segment_asked(const struct context *context);

@@ -126,19 +126,29 @@ segment_label(void)
 	return label;
 }
 
+static struct rl *opened;
+
+void
+close_segment(void)
+{
+	rl_close(opened);
+	opened = NULL;
+}
+
 static struct rl *
 open_with(const struct context *context, unsigned flags)
 {
 	struct rl_options options = {.flags = RL_OPEN_EXISTING | flags};
 	const char *name = segment_name(context);
-	struct rl *rl;
-	int error = name ? rl_open(name, &options, &rl) : 0;
+	int error;
 
+	close_segment();
 	if (!name)
 		return NULL;
+	error = rl_open(name, &options, &opened);
 	snprintf(label, sizeof(label), "segment '%s'", name);
 	if (error == 0)
-		return rl;
+		return opened;
 	if (error == -ENOENT)
 		complain_absent(name);
 	else if (error == RL_EVERSION)

@@ -191,13 +191,10 @@ run_dump(const struct context *context)
 {
 	struct dump dump = {.rl = open_segment(context),
 	                    .is_masked = option_value(context, "mask") != NULL};
-	int status = EXIT_TROUBLE;
 
 	if (!dump.rl)
 		return EXIT_TROUBLE;
 	interrupt_catch();
-	if (atomic_file_open(context->operands[0], &dump.out))
-		status = dump_segment(context, &dump);
-	rl_close(dump.rl);
-	return status;
+	return atomic_file_open(context->operands[0], &dump.out) ? dump_segment(context, &dump)
+	                                                         : EXIT_TROUBLE;
 }

@@ -50,13 +50,10 @@ int
 run_restore(const struct context *context)
 {
 	struct restore restore = {.is_dry = option_value(context, "dry-run") != NULL};
-	int status;
 
 	restore.rl = restore.is_dry ? open_segment(context) : open_segment_writable(context);
 	if (!restore.rl)
 		return EXIT_TROUBLE;
 	interrupt_catch();
-	status = restore_file(context, &restore);
-	rl_close(restore.rl);
-	return status;
+	return restore_file(context, &restore);
 }

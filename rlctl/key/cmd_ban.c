@@ -205,12 +205,10 @@ run_one(const struct context *context, bool is_exemption)
 	struct pattern_text read;
 	struct rl *rl = pattern_operand(context, &read) ? open_segment_writable(context) : NULL;
 	struct ban_order order;
-	int status = EXIT_TROUBLE;
 
 	if (rl && ban_order_read(context, rl, is_exemption, &order))
-		status = impose(context, rl, &read.pattern, &order);
-	rl_close(rl);
-	return status;
+		return impose(context, rl, &read.pattern, &order);
+	return EXIT_TROUBLE;
 }
 
 static int
@@ -219,12 +217,10 @@ run_all(const struct context *context, bool is_exemption,
 {
 	struct rl *rl = open_segment_writable(context);
 	struct ban_order order;
-	int status = EXIT_TROUBLE;
 
 	if (rl && ban_order_read(context, rl, is_exemption, &order))
-		status = run(context, rl, &order);
-	rl_close(rl);
-	return status;
+		return run(context, rl, &order);
+	return EXIT_TROUBLE;
 }
 
 /* NULL, or an option that has no meaning beside these operands, and why. */
@@ -407,11 +403,6 @@ run_unban(const struct context *context)
 {
 	struct pattern_text read;
 	struct rl *rl = pattern_operand(context, &read) ? open_segment_writable(context) : NULL;
-	int status;
 
-	if (!rl)
-		return EXIT_TROUBLE;
-	status = lift(context, rl, &read.pattern);
-	rl_close(rl);
-	return status;
+	return rl ? lift(context, rl, &read.pattern) : EXIT_TROUBLE;
 }

@@ -79,17 +79,12 @@ run_check(const struct context *context)
 	struct decision decision;
 	uint64_t cost = 1;
 	struct rl *rl;
-	int status;
 
 	if (text && !number_need("--cost", text, 1, UINT32_MAX, &cost))
 		return EXIT_TROUBLE;
 	decision = decision_of(context, cost);
 	rl = key_need(decision.key.len) ? open_segment_writable(context) : NULL;
-	if (!rl)
-		return EXIT_TROUBLE;
-	status = answer(context, rl, &decision, cost);
-	rl_close(rl);
-	return status;
+	return rl ? answer(context, rl, &decision, cost) : EXIT_TROUBLE;
 }
 
 int
@@ -97,11 +92,6 @@ run_peek(const struct context *context)
 {
 	struct decision decision = decision_of(context, 1);
 	struct rl *rl = key_need(decision.key.len) ? open_segment(context) : NULL;
-	int status;
 
-	if (!rl)
-		return EXIT_TROUBLE;
-	status = answer(context, rl, &decision, 0);
-	rl_close(rl);
-	return status;
+	return rl ? answer(context, rl, &decision, 0) : EXIT_TROUBLE;
 }

@@ -43,16 +43,12 @@ run_forget(const struct context *context)
 {
 	const char *name = context->operands[0];
 	struct rl *rl = open_segment_writable(context);
-	int status = EXIT_TROUBLE;
 
-	if (!rl)
-		return EXIT_TROUBLE;
-	if (rule_need(rl, name) != RULE_UNKNOWN &&
+	if (rl && rule_need(rl, name) != RULE_UNKNOWN &&
 	    confirm(context,
 	            "Forget how applications have defined rule '%s'? It limits nothing until one "
 	            "defines it again, unless it is configured.",
 	            name))
-		status = forget(context, rl, name);
-	rl_close(rl);
-	return status;
+		return forget(context, rl, name);
+	return EXIT_TROUBLE;
 }

@@ -147,11 +147,8 @@ run_get(const struct context *context)
 	const char *text = context->operands[has_rule];
 	struct key_view key = {text, strlen(text), strlen(text), 0};
 	struct rl *rl = key_need(key.len) ? open_segment(context) : NULL;
-	int status;
 
 	if (!rl)
 		return EXIT_TROUBLE;
-	status = has_rule ? get_under(context, rl, &key) : get_everywhere(context, rl, &key);
-	rl_close(rl);
-	return status;
+	return has_rule ? get_under(context, rl, &key) : get_everywhere(context, rl, &key);
 }

@@ -147,7 +147,6 @@ run_hold(const struct context *context)
 	const char *name = context->operands[0], *key = context->operands[1];
 	struct wish wish = {.item = {.key = key, .key_len = strlen(key)}};
 	struct rl *rl;
-	int status = EXIT_TROUBLE;
 
 	wish.item.charges = &wish.charges;
 	if (!read_options(context, &wish) || !key_need(wish.item.key_len))
@@ -159,7 +158,6 @@ run_hold(const struct context *context)
 	if (wish.until_ns != RL_NEVER_NS)
 		wish.until_ns += rl_now(rl);
 	if (wish.item.rule >= 0 && can_hold(rl, wish.item.rule))
-		status = hold(rl, &wish, name, &context->operands[2]);
-	rl_close(rl);
-	return status;
+		return hold(rl, &wish, name, &context->operands[2]);
+	return EXIT_TROUBLE;
 }

@@ -163,7 +163,6 @@ show(const struct context *context)
 	struct listing listing = {.ranking.is_limited_only = option_value(context, "limited")};
 	struct match match;
 	struct rl *rl;
-	int status;
 
 	if (!read_format(context, &listing.form) || !read_order(context, &listing) ||
 	    !read_most(context, &listing.ranking.most) ||
@@ -171,11 +170,7 @@ show(const struct context *context)
 		return EXIT_TROUBLE;
 	listing.ranking.match = text ? &match : NULL;
 	rl = open_segment(context);
-	if (!rl)
-		return EXIT_TROUBLE;
-	status = list(context, rl, &listing);
-	rl_close(rl);
-	return status;
+	return rl ? list(context, rl, &listing) : EXIT_TROUBLE;
 }
 
 int

@@ -189,15 +189,10 @@ run_reset(const struct context *context)
 {
 	const char *match = option_value(context, "match");
 	struct reset reset = {.has_match = match != NULL};
-	int status;
 
 	if (!check_target(context) || !read_key(context, &reset) ||
 	    (match && !match_make("--match", match, &reset.match)))
 		return EXIT_TROUBLE;
 	reset.rl = agree(context) ? open_segment_writable(context) : NULL;
-	if (!reset.rl)
-		return EXIT_TROUBLE;
-	status = run_on(context, &reset);
-	rl_close(reset.rl);
-	return status;
+	return reset.rl ? run_on(context, &reset) : EXIT_TROUBLE;
 }

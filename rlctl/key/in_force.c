@@ -98,7 +98,6 @@ in_force_show(const struct context *context, const struct in_force *of)
 		write(rl, of, &found, form, !option_value(context, "no-headers"));
 		active_bans_free(&found);
 	}
-	rl_close(rl);
 	return rule == RULE_UNKNOWN ? EXIT_TROUBLE : EXIT_YES;
 }
 

@@ -245,8 +245,6 @@ int
 run_override(const struct context *context)
 {
 	struct rl *rl = open_segment_writable(context);
-	int status = rl ? run(context, rl) : EXIT_TROUBLE;
 
-	rl_close(rl);
-	return status;
+	return rl ? run(context, rl) : EXIT_TROUBLE;
 }

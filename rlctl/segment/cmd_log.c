@@ -295,15 +295,10 @@ run_log(const struct context *context)
 	                  .columns = terminal_columns()};
 	const char *glob = option_value(context, "match");
 	struct match match;
-	int status;
 
 	if (!read_since(context, &log.since_ns) || (glob && !match_make("--match", glob, &match)))
 		return EXIT_TROUBLE;
 	log.match = glob ? &match : NULL;
 	log.rl = open_segment(context);
-	if (!log.rl)
-		return EXIT_TROUBLE;
-	status = show(context, &log);
-	rl_close(log.rl);
-	return status;
+	return log.rl ? show(context, &log) : EXIT_TROUBLE;
 }

@@ -230,6 +230,5 @@ run_resize(const struct context *context)
 		complain("resize: interrupted; the keys go on moving when they are asked for");
 		status = EXIT_TROUBLE;
 	}
-	rl_close(r.rl);
 	return status;
 }

@@ -267,11 +267,6 @@ run_stats(const struct context *context)
 		check_prom(context) && check_history(context) && watch_read(context, &rates.time)
 			? open_segment(context)
 			: NULL;
-	int status;
 
-	if (!rl)
-		return EXIT_TROUBLE;
-	status = show(context, rl, &rates);
-	rl_close(rl);
-	return status;
+	return rl ? show(context, rl, &rates) : EXIT_TROUBLE;
 }

@@ -469,7 +469,6 @@ show(const struct context *context)
 		write_text(&status);
 	overflow_view_free(&status.reserve);
 	free(status.rules);
-	rl_close(rl);
 	return EXIT_YES;
 }
 

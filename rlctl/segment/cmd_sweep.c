@@ -76,12 +76,9 @@ int
 run_sweep(const struct context *context)
 {
 	struct rl *rl = open_segment_writable(context);
-	int status;
 
 	if (!rl)
 		return EXIT_TROUBLE;
 	interrupt_catch();
-	status = sweep(context, rl);
-	rl_close(rl);
-	return status;
+	return sweep(context, rl);
 }

@@ -230,6 +230,5 @@ run_top(const struct context *context)
 	status = run(context, &ui);
 	top_ui_free(&ui);
 	top_model_free(&model);
-	rl_close(rl);
 	return status;
 }
