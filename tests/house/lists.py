@@ -5,7 +5,7 @@
 Each field of a limit that a file takes is in rl.json(5) and in its schema, with its bounds; each member is in rl_define(3), which
 leaves those that rl.json(5) calls by the same name to it, or of options in rl_open(3), or of a result in rl_check(3). What a seat
 takes is in its stubs or its page, or that leaves it to rl.json(5). Who reads a result by hand reads all of it. Each error of rl.h has
-its line, and each line its place in rl_strerror(3).
+its line, and each line its place in rl_strerror(3). rl(3) leads to each call.
 Run from the top.
 """
 import glob
@@ -154,6 +154,20 @@ def errors():
         yield f"man/rl_strerror.3: other errors than include/rl_errors.def: {sorted(set(lines.items()) ^ set(page.items()))}"
 
 
+SCREEN = 20  # lines of a list that is seen at once
+
+
+def newcomers():
+    """rl(3) leads to each call of rl.h, and what most programs need is on a screen."""
+    page, calls = read("man/rl.3"), set(re.findall(r"^(?!#|static)[a-z][^\n(]*\b(rl_\w+)\(", read("include/rl.h"), re.M))
+    first = page.split("Most programs need")[1].split(".El")[0]
+    if not calls or not 0 < first.count("\n.It ") <= SCREEN:
+        yield f"man/rl.3: of what most programs need there are {first.count(chr(10) + '.It ')} lines, and {SCREEN} fit a screen"
+    described = {name for of in re.findall(r"^\.It Xr (\w+) 3$", page, re.M) for name in re.findall(r"^\.Nm (\w+)", read(f"man/{of}.3"), re.M)}
+    for call in sorted(calls - described):
+        yield f"man/rl.3: names no page that has {call}()"
+
+
 # Where the fields of a result are read by hand, one after the other, and why is said there: each has a line of its own.
 # {name} is the member, {word} what it is called in Python, {camel} the same in camel case. Of a duration {word} is without its
 # unit, in which it is given, too: _ns in Python, Ns in PHP, and in Node milliseconds, Ms, beside `ns`.
@@ -186,7 +200,7 @@ def results():
 
 def main():
     known = dict(re.findall(r"^#define (RL_\w+) (.*?)(?:\s*/\*.*)?$", headers(), re.M))
-    found = list(limits(known)) + list(options(known)) + list(results()) + list(seats()) + list(errors())
+    found = list(limits(known)) + list(options(known)) + list(results()) + list(seats()) + list(errors()) + list(newcomers())
     print("\n".join(found) if found else "pages and schemas are as the lists")
     return 1 if found else 0
 
