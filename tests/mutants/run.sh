@@ -26,7 +26,7 @@ export RL_STORM_SECONDS=4
 # What fails may leave files: in a directory of its own, whose name is short enough for a socket's.
 work=$(mktemp -d)
 export TMPDIR=$work/tmp RL_TEST_RLD=$work/rld
-trap 'end_left; rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT" "$work"' EXIT
+trap 'end_left; rm -rf "$work"' EXIT
 cx16=
 [[ $(gcc -dumpmachine) != x86_64* ]] || cx16=-mcx16
 passed=0
@@ -182,14 +182,19 @@ survives() {
 	# Tests of races need a chance: what passes is tried again, and told, for one that needs it
 	# often needs luck.
 	for tries in 1 2 3; do
-		rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT"
+		end_left
 		passes || return 1
 	done
 }
 
-# end_left: a test that failed may have left children, which wait for what does not come.
+# end_left: a test that failed may have left children, which wait for what does not come, and
+# segments, which the next is not to find: one of the test's name, or several with a number behind it.
 end_left() {
-	find /proc -maxdepth 2 -name exe -lname "$work/*" -printf '%h\n' 2>/dev/null | sed 's|.*/||' | xargs -r kill -KILL 2>/dev/null || true
+	{
+		find /proc -maxdepth 2 -name exe -lname "$work/*" 2>/dev/null
+		grep -lsF "$work/" /proc/[0-9]*/cmdline
+	} | sed 's|^/proc/\([0-9]*\)/.*|\1|' | xargs -r kill -KILL 2>/dev/null || true
+	rm -rf "/dev/shm/rl.$RL_TEST_SEGMENT" "/dev/shm/rl.$RL_TEST_SEGMENT"-*
 }
 
 # passes: does $work/test pass? What it has failed once it need not go on with: nobody reads on.
