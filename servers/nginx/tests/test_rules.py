@@ -25,7 +25,7 @@ class Rules(Case):
                               ("3/h algorithm=token_bucket", 3), ("1/h algorithm=leaky_bucket", 1),
                               ("1/h algorithm=leaky_bucket burst=2 undelayed=2", 3),
                               ("3/h algorithm=anchored_window", 3), ("9/h 3/d", 3),
-                              ("3/h algorithm=fixed_window count_denied=on", 3)):
+                              ("3/d algorithm=fixed_window count_denied=on", 3)):
             n = self.nginx(f"rl_rule r {words};" + LIMIT)
             self.assertEqual(n.statuses("/a?k=x", 5), [200] * passes + [429] * (5 - passes), words)
             n.stop()
@@ -96,7 +96,7 @@ class Rules(Case):
         self.assertEqual(used(n.segment, "r", "192.0.2.0/24"), [2])
 
     def test_several_rules_all_or_nothing(self):
-        n = self.nginx("rl_rule one 2/h; rl_rule all 3/h algorithm=fixed_window;" +
+        n = self.nginx("rl_rule one 2/h; rl_rule all 3/d algorithm=fixed_window;" +
                        server("location / { rl_limit one key=$arg_k; rl_limit all key=all; }"))
         self.assertEqual(n.statuses("/a?k=x", 5), [200, 200, 429, 429, 429])
         self.assertEqual(used(n.segment, "all", "all"), [2])
@@ -124,7 +124,7 @@ class Rules(Case):
         self.assertEqual((n.get("/a").status, n.get("/a")["Retry-After"]), (413, None))
 
     def test_a_capacity_by_the_request(self):
-        n = self.nginx("map $http_x_tier $tier { default ''; gold 5; bad x; } rl_rule r 2/h algorithm=fixed_window;" +
+        n = self.nginx("map $http_x_tier $tier { default ''; gold 5; bad x; } rl_rule r 2/d algorithm=fixed_window;" +
                        server("location / { rl_limit r key=$arg_k capacity=$tier; }"))
         self.assertEqual(n.statuses("/a?k=x", 3), [200, 200, 429])
         self.assertEqual(n.statuses("/a?k=y", 6, X_Tier="gold"), [200] * 5 + [429])
@@ -138,7 +138,7 @@ class Rules(Case):
         self.assertIn('cost "1?false" is no number', n.log())
 
     def test_digits_that_say_nothing(self):
-        n = self.nginx("rl_rule r 9/h algorithm=fixed_window;" +
+        n = self.nginx("rl_rule r 9/d algorithm=fixed_window;" +
                        server("location / { rl_limit r key=$arg_k capacity=$arg_c; }"))
         self.assertEqual([n.get(f"/a?k=x&c={1:024}").status for _ in range(2)], [200, 429])
         self.assertEqual([n.get(f"/a?k=y&c={'9' * 24}").status for _ in range(10)], [200] * 10)
@@ -223,7 +223,7 @@ class Rules(Case):
         self.assertIn('limiting requests, ban, by zone "one"', n.log())
 
     def test_with_prefetch(self):
-        n = self.nginx("rl_rule r 1000/h algorithm=fixed_window prefetch=16;" + server("location / { rl_limit r key=all; }"))
+        n = self.nginx("rl_rule r 1000/d algorithm=fixed_window prefetch=16;" + server("location / { rl_limit r key=all; }"))
         self.assertEqual(n.statuses("/a", 20), [200] * 20)
         self.assertGreaterEqual(used(n.segment, "r", "all")[0], 20)
 
