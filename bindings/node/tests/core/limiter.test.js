@@ -6,7 +6,7 @@ const { test } = require('node:test')
 const assert = require('node:assert/strict')
 const { rl, newSegment, rlctl, rlctlJson } = require('../support.js')
 
-const hour = { capacity: 100, windowMs: 3_600_000, algorithm: 'fixed_window' }
+const day = { capacity: 100, windowMs: 86_400_000, algorithm: 'fixed_window' }
 
 test('a limit as a text is what rl.json makes of it', () => {
   const segment = newSegment()
@@ -44,7 +44,7 @@ test('rlctl tells what a limiter was told', () => {
 
 test('keys: texts, numbers and bytes are one if their bytes are', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const same = [['42', 42, 42n, Buffer.from('42'), new Uint8Array([52, 50])], ['-0.5', -0.5], ['0', 0, -0],
     ['grün', Buffer.from('grün')], ['9007199254740993', 9007199254740993n], ['a\0b', Buffer.from('a\0b')],
     ['\u{1f600}', Buffer.from('\u{1f600}')], ['1e+21', 1e21]]
@@ -57,7 +57,7 @@ test('keys: texts, numbers and bytes are one if their bytes are', () => {
 
 test('keys of all lengths, and long ones by their digest', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   for (const length of [1, 4095, 4096, 4097, 4098, 100_000]) {
     for (const letter of ['x', 'é', '€', '\u{1f600}']) {
       const key = length + letter.repeat(Math.ceil(length / Buffer.byteLength(letter)))
@@ -75,7 +75,7 @@ test('keys of all lengths, and long ones by their digest', () => {
 
 test('keys that are hostile are counted each for itself, and never obeyed', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const keys = ['__proto__', 'constructor', 'toString', '%s%n', '\u001b[2J', '../../etc/passwd', '\n', ' ', '\ufeff',
     'GET / HTTP/1.1\r\n\r\n', '\ud800', '"', '\\', 'a'.repeat(4096)]
   for (const key of keys) assert.equal(limiter.check(key).used, 1, JSON.stringify(key))
@@ -85,7 +85,7 @@ test('keys that are hostile are counted each for itself, and never obeyed', () =
 
 test('costs and capacities that are no whole numbers are refused by name, and nothing is charged', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const bad = [-1, 1.5, NaN, Infinity, 2 ** 53, -Infinity, '1', {}]
   for (const cost of bad) assert.throws(() => limiter.check('a', cost), /cost/, String(cost))
   for (const capacity of bad) assert.throws(() => limiter.check('a', 1, { capacity }), /capacity/, String(capacity))
@@ -120,7 +120,7 @@ test('rules that cannot be are refused by field', () => {
 
 test('what was charged comes back, by the answer and by key', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const kept = limiter.check('a', 5, { keep: true })
   assert.equal(kept.refund(), 1)
   assert.equal(kept.refund(), 0)
@@ -198,7 +198,7 @@ test('units in flight are held until they are given back', () => {
 
 test('several rules are allowed all or nothing', () => {
   const segment = newSegment()
-  const [few, many] = [segment.define('few', { ...hour, capacity: 1 }), segment.define('many', hour)]
+  const [few, many] = [segment.define('few', { ...day, capacity: 1 }), segment.define('many', day)]
   const items = [{ limiter: few, key: 'a', keep: true }, { limiter: many, key: 'a' }]
   const first = segment.checkAll(items)
   assert.deepEqual([first.allowed, first.decided, first.results.length], [true, -1, 2])
@@ -215,7 +215,7 @@ test('several rules are allowed all or nothing', () => {
 
 test('bans and exemptions by key, prefix and network', () => {
   const segment = newSegment()
-  const [one, two] = [segment.define('one', hour), segment.define('two', hour)]
+  const [one, two] = [segment.define('one', day), segment.define('two', day)]
   segment.ban({ prefix: 'bot:' })
   one.ban('alice', Date.now() + 60_000)
   two.allow({ network: '192.0.2.0/24' })
@@ -232,7 +232,7 @@ test('bans and exemptions by key, prefix and network', () => {
 
 test('keys are forgotten by rule and by pattern', () => {
   const segment = newSegment()
-  const [one, two] = [segment.define('one', hour), segment.define('two', hour)]
+  const [one, two] = [segment.define('one', day), segment.define('two', day)]
   for (const key of ['a:1', 'a:2', 'b:1']) [one, two].forEach((limiter) => limiter.check(key))
   assert.deepEqual(one.resetAll({ prefix: 'a:' }), { forgotten: 2, unknown: 0 })
   assert.deepEqual(['a:1', 'b:1'].map((key) => [one, two].map((limiter) => limiter.peek(key).used)), [[0, 1], [1, 1]])
@@ -259,7 +259,7 @@ test('counters: what is refused, and 2^48', () => {
 
 test('the body of a refusal: a used quota, one that never fits, a ban, and what cannot be decided', () => {
   const segment = newSegment()
-  const limiter = segment.define('login', { ...hour, capacity: 1 })
+  const limiter = segment.define('login', { ...day, capacity: 1 })
   const kind = (status, ...of) => JSON.parse(rl.http.problem(status, ...of))
   limiter.check('alice')
   const denied = kind(429, 'login', limiter.check('alice'))

@@ -7,7 +7,7 @@ const assert = require('node:assert/strict')
 const fs = require('node:fs')
 const { rl, segmentName, newSegment, pathOf, rlctlJson, until } = require('../support.js')
 
-const hour = { capacity: 3, windowMs: 3_600_000, algorithm: 'fixed_window' }
+const day = { capacity: 3, windowMs: 86_400_000, algorithm: 'fixed_window' }
 
 const thrown = (call) => {
   try {
@@ -33,7 +33,7 @@ test('the reserve of a full table is as large as it is asked to be', () => {
   const segment = rl.openPrivate({ keys: 1, cells: 128, reserves: 2 })
   assert.deepEqual([segment.info().cells, segment.info().reserves], [128, 2])
   const hasCells = ['a', 'b', 'c'].map((name) => {
-    const limiter = segment.define(name, hour)
+    const limiter = segment.define(name, day)
     return Array.from({ length: 200 }, (_, i) => limiter.check(`key${i}`).reason).includes('reserve')
   })
   assert.deepEqual(hasCells, [true, true, false])
@@ -98,7 +98,7 @@ test('options that cannot be are refused by name', () => {
 test('whoever may only read is told so', () => {
   const name = segmentName()
   const writer = rl.open(name)
-  writer.define('r', hour).check('a')
+  writer.define('r', day).check('a')
   const reader = rl.open(name, { readonly: true })
   const limiter = reader.limiter('r')
   assert.equal(limiter.peek('a').used, 1)
@@ -115,7 +115,7 @@ test('a segment that is closed says so, and another of the same name goes on', (
   const name = segmentName()
   const first = rl.open(name)
   const second = rl.open(name)
-  const limiter = second.define('r', hour)
+  const limiter = second.define('r', day)
   first.close()
   first.close()
   assert.throws(() => first.info(), { code: 'EBADF' })
@@ -143,7 +143,7 @@ test('64 segments are open at a time, and more after some are closed', () => {
 test('a segment that was replaced under its name is found, with its rules and counters', async () => {
   const name = segmentName()
   const segment = rl.open(name)
-  const [limiter, other] = [segment.define('r', hour), segment.define('second', '5/min')]
+  const [limiter, other] = [segment.define('r', day), segment.define('second', '5/min')]
   const counters = segment.counters('c')
   limiter.check('a')
   const kept = limiter.check('a', 1, { keep: true })
@@ -163,7 +163,7 @@ test('while there is none to replace it, the old segment counts on, and a warnin
   const name = segmentName()
   rl.open(name).close()
   const segment = rl.open(name, { existing: true })
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   limiter.check('a')
   rl.unlink(name)
   const warnings = []
@@ -181,18 +181,18 @@ test('while there is none to replace it, the old segment counts on, and a warnin
 
 test('a configuration that changes a rule is in force at once', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   assert.equal(limiter.check('a').limit, 3)
-  const again = segment.define('r', { ...hour, capacity: 5 })
+  const again = segment.define('r', { ...day, capacity: 5 })
   assert.equal(limiter.check('a').limit, 5)
   assert.equal(again.check('a').used, 3)
-  assert.throws(() => segment.define('r', { ...hour, capacity: 9 }, { keep: true }), { code: 'RL_EDEFINED' })
+  assert.throws(() => segment.define('r', { ...day, capacity: 9 }, { keep: true }), { code: 'RL_EDEFINED' })
   segment.close()
 })
 
 test('a rule that was forgotten is defined again by who has defined it, and limits nothing for others', () => {
   const segment = newSegment()
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const found = segment.limiter('r')
   limiter.check('a')
   assert.equal(segment.forget('r'), true)
@@ -206,9 +206,9 @@ test('a rule that was forgotten is defined again by who has defined it, and limi
 
 test('rules that are too many have a name for it', () => {
   const segment = newSegment({ rules: 2 })
-  segment.define('a', hour)
-  segment.define('b', hour)
-  assert.throws(() => segment.define('c', hour), { code: 'RL_ERULES' })
+  segment.define('a', day)
+  segment.define('b', day)
+  assert.throws(() => segment.define('c', day), { code: 'RL_ERULES' })
   segment.close()
 })
 
@@ -222,7 +222,7 @@ test('a full table is answered as onFull says', () => {
   const answers = { deny: [false, 'ENOSPC'], allow: [true, 'ENOSPC'] }
   for (const [onFull, [allowed, error]] of Object.entries(answers)) {
     const segment = rl.openPrivate({ keys: 16, onFull })
-    const limiter = segment.define('r', hour)
+    const limiter = segment.define('r', day)
     let last
     for (let i = 0; i < 200; i++) last = limiter.check(i)
     assert.deepEqual([last.allowed, last.error], [allowed, error], onFull)
@@ -230,7 +230,7 @@ test('a full table is answered as onFull says', () => {
   }
   // together with others: never without a decision
   const segment = rl.openPrivate({ keys: 16 })
-  const limiter = segment.define('r', hour)
+  const limiter = segment.define('r', day)
   const results = Array.from({ length: 200 }, (_, i) => limiter.check(i))
   assert.ok(results.every((one) => one.error === null && one.verdict !== 'undecided'))
   assert.ok(results.some((one) => one.reason === 'reserve'))
