@@ -19,7 +19,7 @@ from serving import PATIENCE, serving
 
 WINDOW = int(os.environ.get("RL_LLM_WINDOW", "2"))
 ESTIMATE, CAPACITY, REQUESTS, AT_ONCE, CLIENTS = 4096, 100_000, 60, 4, 200
-HANGS = 0.5  # seconds until the proxy gives up
+HANGS = 2  # seconds until the proxy gives up; longer than a model that waits for a CPU
 LOOKS = 0.2  # seconds in which each process looks once, at least, whether another lives
 DOES = {"answer", "fail", "forget", "hang"}
 PROXY, KEY = "examples/llm_proxy", "storm"
