@@ -8,6 +8,7 @@
 
 #define NETWORKS 8000       /* of users: /24 or /48 */
 #define NEIGHBOURHOODS 1000 /* that these are in: /16 or /32 */
+#define SMALL 20            /* tables: of one alone the hash decides most */
 
 #define USERS .users = 20000, .user_rate = 2000, .user_capacity = 20
 #define EVEN_USERS \
@@ -61,11 +62,11 @@ static const struct attack attacks[] = {
 	{"16, of IPv4 addresses all over", ATTACK_ONCE, ATTACK_BOTNET, .rate = 10000, EVEN_USERS,
          .most = {{0.5, 0.5}, {1, 1}}},
 	{"16, 400 a second of a table of 600 keys", ATTACK_ONCE, ATTACK_TEXT, .rate = 400,
-         .table = 600, .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1,
-         .is_shaped = 1, .most = {{1, 10}, {1, 1}}},
+         .table = 600, .tables = SMALL, .users = 120, .user_rate = 12, .user_capacity = 20,
+         .is_even = 1, .is_shaped = 1, .most = {{1, 1}, {1, 1}}},
 	{"21, there before the users", ATTACK_ONCE, ATTACK_TEXT, .rate = 400, .table = 600,
-         .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1, .is_shaped = 1,
-         .alone_s = 60, .most = {{1, 10}, {1, 1}}},
+         .tables = SMALL, .users = 120, .user_rate = 12, .user_capacity = 20, .is_even = 1,
+         .is_shaped = 1, .alone_s = 60, .most = {{1, 1}, {1, 1}}},
 	{"17, 100,000 a second of a table of 1,000,000 keys, 200,000 users", ATTACK_ONCE,
          ATTACK_TEXT, .rate = 100000, .table = 1000000, .users = 200000, .user_rate = 20000,
          .user_capacity = 20, .is_even = 1, .alone_s = 60, .most = {{1, 1}, {1, 1}}},

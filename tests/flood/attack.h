@@ -47,6 +47,7 @@ struct attack {
 	unsigned rules;    /* that are attacked; 0: the users' own */
 	uint32_t capacity; /* of each of them, in ten minutes */
 	uint32_t table;    /* keys that it is made for; 0: the default */
+	unsigned tables;   /* that are flooded one by one, and told together; 0: one */
 	uint32_t cost;     /* of each request; 0: 1 */
 	uint32_t users;
 	uint32_t user_rate; /* a second */

@@ -332,7 +332,7 @@ millisecond(struct flood *f, uint64_t ms, int is_attacked, int is_used)
 }
 
 static struct score
-flood_run(const struct attack *attack, const struct arguments *a, enum rl_on_full on_full)
+flood_table(const struct attack *attack, const struct arguments *a, enum rl_on_full on_full)
 {
 	struct flood f;
 	uint32_t quiet_s = attack->is_even ? 0 : QUIET_S;
@@ -352,6 +352,33 @@ flood_run(const struct attack *attack, const struct arguments *a, enum rl_on_ful
 	f.score.folded -= before.folded;
 	flood_close(&f);
 	return f.score;
+}
+
+static unsigned
+count_tables(const struct attack *attack)
+{
+	return attack->tables > 0 ? attack->tables : 1;
+}
+
+static struct score
+flood_run(const struct attack *attack, const struct arguments *a, enum rl_on_full on_full)
+{
+	struct score all = {0};
+
+	for (unsigned i = 0; i < count_tables(attack); i++) {
+		struct score one = flood_table(attack, a, on_full);
+
+		all.users += one.users;
+		all.right += one.right;
+		all.denied += one.denied;
+		all.undecided += one.undecided;
+		all.forgotten += one.forgotten;
+		all.attacker += one.attacker;
+		all.attacker_right += one.attacker_right;
+		all.without_place += one.without_place;
+		all.folded += one.folded;
+	}
+	return all;
 }
 
 static double
@@ -400,12 +427,14 @@ judge(const struct arguments *a, unsigned number, const struct score *s)
 static void
 print_score(const struct arguments *a, unsigned number, unsigned policy, const struct score *s)
 {
+	unsigned seconds = MEASURED_S * count_tables(attack_number(number - 1));
+
 	printf(a->is_check ? "%u %s: denied %.2f %%, undecided %.2f %%, forgotten %.3f %%, "
 	                     "attacker %.3f, without a place %.0f/s, folded %.0f/s\n"
 	                   : "| %u | %s | %.2f | %.2f | %.3f | %.3f | %.0f | %.0f |\n",
 	       number, policies[policy], percent(s->denied, s->right),
 	       percent(s->undecided, s->right), percent(s->forgotten, s->users), gain(s),
-	       (double)s->without_place / MEASURED_S, (double)s->folded / MEASURED_S);
+	       (double)s->without_place / seconds, (double)s->folded / seconds);
 	fflush(stdout);
 }
 

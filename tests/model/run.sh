@@ -391,7 +391,7 @@ flood_check() {
 	holds 'two slots'              flood -DSLOTS=2
 	holds 'a sleeper'              flood -DSLEEPERS=1
 	holds 'a renewal'              flood -DRENEWERS=1
-	holds 'a overflow counter that admits less' flood -DCAP=2 -DOVERFLOW_CAP=1 -DFIRST=3 -DT=4
+	holds 'an overflow counter that admits less' flood -DCAP=2 -DOVERFLOW_CAP=1 -DFIRST=3 -DT=4
 	holds 'all but one killed'     flood -DSOLO=25
 	holds 'a share'                flood -DCAP=2 -DOVERFLOW_CAP=1 -DSHARES=1
 }
