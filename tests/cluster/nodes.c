@@ -88,7 +88,7 @@ wait_until_well(const struct nodes *n)
 	fail_msg("the cluster does not come up: see %s", server_base());
 }
 
-/* A node that is late by a second misses a handshake, and then redis-cli waits for it without end. */
+/* A node that is late by a second misses a handshake; redis-cli waits for it without end. */
 static void
 join(const struct nodes *n)
 {
