@@ -16,8 +16,7 @@ make_root perl
 [ ! -e /etc/apt/sources.list.d/debian.sources ] || cp /etc/apt/sources.list.d/debian.sources "$root/etc/apt/sources.list.d"
 in_root sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends starman libplack-perl apache2 libapache2-mod-perl2' \
 	>"$work/apt.log" 2>&1 || { tail -n 3 "$work/apt.log"; echo 'there is no mirror here'; exit 77; }
-mkdir "$root/root/tests"
-cp "$here"/{servers,native}.t "$here"/{app.psgi,handler.pl} "$root/root/tests"
+cp -r "$here" "$root/root/tests"
 chmod 755 "$root/root"
 cp "$debs"/librl1_*.deb "$debs"/rl-tools_*.deb "$debs"/librl-perl_*.deb "$root/root/"
 install_packages

@@ -51,8 +51,11 @@ sub get {
     my ($at, $path, $client) = @_;
     my $socket = $at =~ m{^/} ? IO::Socket::UNIX->new(Peer => $at) : IO::Socket::INET->new(PeerAddr => $at);
     return 0 unless $socket;
+    local $SIG{ALRM} = sub { die "$at$path: no answer in $SOON s\n" };
+    alarm $SOON;
     print $socket "GET $path HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n", defined $client ? "X-Forwarded-For: $client\r\n" : '', "\r\n";
     my $answer = join '', <$socket>;
+    alarm 0;
     my ($status) = $answer =~ /\AHTTP\S* (\d+)/ or return 0;
     my ($worker) = $answer =~ /^X-Worker: (\d+)/m;
     return ($status, $worker // 0, $answer);
