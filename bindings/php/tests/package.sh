@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=bindings/common/tests/chroot.bash
 . "$here/../../common/tests/chroot.bash"
 
-make_root php-cli,php-fpm,php-symfony-rate-limiter,php-illuminate-cache
+make_root php-cli,php-fpm,php-symfony-rate-limiter,php-illuminate-cache,php-illuminate-routing
 cp "$debs"/librl1_*.deb "$debs"/rl-tools_*.deb "$debs"/php-rl_*.deb "$root/root/"
 install_packages
 in_root php -m | grep -x rl >/dev/null || fail 'it is not enabled in php-cli'
