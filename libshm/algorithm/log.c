@@ -29,9 +29,13 @@ rl_log_pack(struct rl_log log, uint64_t slot_bits)
 }
 
 uint64_t
+rl_log_stored(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries, uint32_t back)
+{
+	return rl_atomic_load(&ring[(log->units - back) % ring_entries]);
+}
+
+uint64_t
 rl_log_time(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries, uint32_t back)
 {
-	if (back < log->pending)
-		return log->newest_ns;
-	return rl_atomic_load(&ring[(log->units - back) % ring_entries]);
+	return back < log->pending ? log->newest_ns : rl_log_stored(log, ring, ring_entries, back);
 }

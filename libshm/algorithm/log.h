@@ -79,5 +79,8 @@ struct rl_u128 rl_log_pack(struct rl_log log, uint64_t slot_bits);
  */
 uint64_t rl_log_time(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
                      uint32_t back);
+/* The same, of one that is not pending. */
+uint64_t rl_log_stored(const struct rl_log *log, const uint64_t *ring, uint32_t ring_entries,
+                       uint32_t back);
 
 #endif

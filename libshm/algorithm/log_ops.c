@@ -32,14 +32,17 @@ used_of(const struct rl_ask *a, const struct rl_log *log, uint32_t capacity)
 	/* Times fall with `back`: the units before `low` count, those from `high` on do not. */
 	uint64_t now_ns = a->now_ns > log->newest_ns ? a->now_ns : log->newest_ns;
 	uint64_t left_ns; /* who came until then */
-	uint32_t low = 0, high;
+	uint32_t low, high;
 
 	high = rl_lesser(log->units, rl_lesser(capacity, rl_log_capacity(a->l->ring_entries)));
 	if (__builtin_sub_overflow(now_ns, a->l->window_ns, &left_ns))
 		return high;
+	if (log->newest_ns <= left_ns)
+		return 0;
+	low = rl_lesser(log->pending, high);
 	while (low < high) {
 		uint32_t middle = (low + high) / 2;
-		if (time_of(a, log, middle) > left_ns)
+		if (rl_log_stored(log, a->v->ring, a->l->ring_entries, middle) > left_ns)
 			low = middle + 1;
 		else
 			high = middle;
