@@ -10,11 +10,12 @@ import os
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+
+from ports import free_port
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 LIMITS = {  # nothing of a small one is admitted unasked, so its first request is denied for want of a share
@@ -42,18 +43,6 @@ def until(what, seconds=120):
         if time.monotonic() > end:
             raise TimeoutError("waited too long")
         time.sleep(0.02)
-
-
-_ports = []
-
-
-def free_port():
-    """As long as ours does not listen, a server may have its port as well, and nobody else."""
-    ours = socket.socket()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ours.bind(("127.0.0.1", 0))
-    _ports.append(ours)
-    return ours.getsockname()[1]
 
 
 class Host:

@@ -14,6 +14,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
+sys.path.insert(0, os.path.join(TOP, "tests", "support"))
+from ports import free_port  # noqa: E402, F401
+
 BUILD = os.environ.get("RL_LUA_BUILD", os.path.join(TOP, "build/lua"))
 LIBRARY = os.environ.get("RL_LUA_LIBRARY", os.path.join(TOP, "build"))
 RLCTL = os.path.join(TOP, "build/rlctl")
@@ -22,7 +25,7 @@ PATIENCE = 60  # seconds: for what takes a moment on a machine with nothing else
 
 work = tempfile.mkdtemp(prefix="rl-lua-")
 os.chmod(work, 0o755)
-_segments, _started, _ports = [], [], []
+_segments, _started = [], []
 
 
 def segment(part=""):
@@ -34,8 +37,6 @@ def segment(part=""):
 def _clean_up():
     for process in _started:
         end(process)
-    for ours in _ports:
-        ours.close()
     for name in _segments:
         for path in (f"/dev/shm/rl.{name}", f"/dev/shm/rl/rl.{name}"):
             if os.path.exists(path):
@@ -75,15 +76,6 @@ def write(name, text):
         file.write(text)
     os.chmod(path, 0o644)
     return path
-
-
-def free_port():
-    """As long as ours does not listen, a server may have its port as well, and nobody else."""
-    ours = socket.socket()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ours.bind(("127.0.0.1", 0))
-    _ports.append(ours)
-    return ours.getsockname()[1]
 
 
 def start(command, **options):

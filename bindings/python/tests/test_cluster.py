@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 import pytest
@@ -15,24 +16,10 @@ import rl.asgi
 from rl import _calls
 from serving import free_port
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../tests/support"))
+from lent import in_time, until  # noqa: E402
+
 HOSTS = 4
-
-
-def in_time(holds):
-    """What a busy machine may keep from happening within the second of a wait: with one of ten keys it does."""
-    for attempt in range(10):
-        try:
-            return holds(f"in-time-{attempt}")
-        except AssertionError:
-            if attempt == 9:
-                raise
-
-
-def until(what, seconds=120):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def config(name, number, nodes, secret, limits):

@@ -12,12 +12,16 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+sys.path.insert(0, os.path.join(TOP, "tests", "support"))
+from ports import free_port  # noqa: E402
+
 BUILD = os.path.abspath(os.environ.get("RL_BUILD", os.path.join(TOP, "build")))
 MODULE = os.path.abspath(os.path.join(os.environ.get("RL_APACHE_BUILD", os.path.join(BUILD, "apache")), "mod_rl.so"))
 MODULES = "/usr/lib/apache2/modules"
@@ -52,18 +56,6 @@ def eventually(what, about="it"):
             return value
         time.sleep(0.02)
     raise AssertionError(f"{about} did not happen within {PATIENCE} s")
-
-
-_ports = []
-
-
-def free_port():
-    """As long as ours does not listen, a server may have its port as well, and nobody else."""
-    ours = socket.socket()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ours.bind(("127.0.0.1", 0))
-    _ports.append(ours)
-    return ours.getsockname()[1]
 
 
 def rlctl(segment, *words, check=True):

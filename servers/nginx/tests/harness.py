@@ -21,6 +21,9 @@ import time
 import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(TOP, "tests", "support"))
+from ports import free_port  # noqa: E402
+
 BUILD = os.path.join(TOP, "build")
 VARIANT = os.environ.get("RL_NGINX_VARIANT", "")
 MODULES = os.path.join(BUILD, "nginx", VARIANT if VARIANT in ("clang", "asan") else "")
@@ -37,18 +40,6 @@ def eventually(condition, what="what is waited for"):
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not happen")
         time.sleep(0.02)
-
-
-_ports = []
-
-
-def free_port():
-    """As long as ours does not listen, a server may have its port as well, and nobody else."""
-    ours = socket.socket()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ours.bind(("127.0.0.1", 0))
-    _ports.append(ours)
-    return ours.getsockname()[1]
 
 
 def unique_segment():

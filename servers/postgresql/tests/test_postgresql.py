@@ -4,26 +4,17 @@
 import os
 import shutil
 import signal
-import socket
+import sys
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import support as s
 
+sys.path.insert(0, os.path.join(s.TOP, "tests", "support"))
+from ports import free_port  # noqa: E402
+
 RULES = ("rl.rules = 'many algorithm=anchored_window capacity=50 window=never; three limit=3/hour; jobs algorithm=in_flight capacity=2;"
          " small limit=5/day; address limit=3/hour; user limit=6/hour'")
-
-
-_ports = []
-
-
-def free_port():
-    """As long as ours does not listen, a server may have its port as well, and nobody else."""
-    ours = socket.socket()
-    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ours.bind(("127.0.0.1", 0))
-    _ports.append(ours)
-    return ours.getsockname()[1]
 
 
 class Test(unittest.TestCase):

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ports of the loopback for servers of tests."""
+
+import socket
+
+_ours = []
+
+
+def free_port():
+    """As long as ours does not listen, a server may have its port as well, and nobody else."""
+    ours = socket.socket()
+    ours.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    ours.bind(("127.0.0.1", 0))
+    _ours.append(ours)
+    return ours.getsockname()[1]
