@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ports of the loopback for servers of tests."""
+"""Where servers of tests listen: ports of the loopback, and sockets."""
 
 import socket
 
@@ -13,3 +13,9 @@ def free_port():
     ours.bind(("127.0.0.1", 0))
     _ours.append(ours)
     return ours.getsockname()[1]
+
+
+def listens(path):
+    """Whether somebody answers at that unix socket: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as one:
+        return one.connect_ex(str(path)) == 0

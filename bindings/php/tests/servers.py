@@ -168,6 +168,7 @@ class ModPhp(Server):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/app.php?{query}", headers={"X-Forwarded-For": client})
         try:
             with urllib.request.urlopen(request, timeout=SOON) as answer:
+                answer.read()  # else it is a client that hangs up
                 return f"Status: {answer.status}\n{answer.headers}"
         except urllib.error.HTTPError as answer:
             return f"Status: {answer.code}\n{answer.headers}"

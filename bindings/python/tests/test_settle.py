@@ -8,11 +8,15 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
 import rl
 from serving import PATIENCE
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../tests/support"))
+from ports import listens  # noqa: E402
 
 
 def test_settled(private):
@@ -209,7 +213,7 @@ def scraped(name, tmp_path):
 
     try:
         until = time.monotonic() + PATIENCE
-        while not socket_path.exists():
+        while not listens(socket_path):
             assert rld.poll() is None and time.monotonic() < until
             time.sleep(0.01)
         yield scrape

@@ -11,6 +11,9 @@ import tempfile
 import time
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../.."))
+sys.path.insert(0, os.path.join(TOP, "tests/support"))
+from ports import listens  # noqa: E402
+
 WORK = tempfile.mkdtemp(prefix="rl-recipes-")
 SEGMENT = f"recipes-{os.getpid()}"
 LANGUAGE = sys.argv[1]
@@ -112,7 +115,7 @@ def main():
         if LANGUAGE == "python":
             server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", "redis", "--save", ""], cwd=WORK,
                                       stdout=subprocess.DEVNULL)
-            while not os.path.exists(os.path.join(WORK, "redis")):
+            while not listens(os.path.join(WORK, "redis")):
                 time.sleep(0.02)
         subprocess.run(command, cwd=WORK, check=True, timeout=300, env=dict(
             os.environ, LD_LIBRARY_PATH=f"{TOP}/build", PYTHONPATH=f"{TOP}/build/python", PYTHONDONTWRITEBYTECODE="1"))

@@ -18,6 +18,9 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.abspath(os.path.join(HERE, "../../../.."))
+sys.path.insert(0, os.path.join(TOP, "tests/support"))
+from ports import listens  # noqa: E402
+
 SYSTEM = sys.argv[1]
 JOBS = int(os.environ.get("RL_JOBS", "200"))
 RATED = 60
@@ -218,7 +221,7 @@ def main():
     seed = int(os.environ.get("RL_SEED", time.time_ns() % 10**6))
     try:
         start("redis-server", "--port", "0", "--unixsocket", REDIS, "--save", "", "--appendonly", "no", "--dir", WORK)
-        eventually(lambda: os.path.exists(REDIS), "Redis listens")
+        eventually(lambda: listens(REDIS), "Redis listens")
         begin_anew()
         system = {"celery": Celery, "sidekiq": Sidekiq, "laravel": Laravel}[SYSTEM]()
         rng = random.Random(seed)
