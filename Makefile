@@ -460,7 +460,7 @@ CHECK_BUILDS := all build/librl-parts.a build/v/hook/librl-parts.a build/v/asan/
 TWELFTH := $(shell expr $$(git rev-list --count HEAD 2>/dev/null || echo 0) % 12)
 
 check: $(CHECK_BUILDS) check-mutants check-format check-headers check-clang check-exports
-	@tests/support/run.sh $(ADAPTER_CHECKS) 'RL_TEST_NETWORK=shared tests/systemd/run.sh' tests/model/run.sh \
+	@RL_TEST_AGAIN=1 tests/support/run.sh $(ADAPTER_CHECKS) 'RL_TEST_NETWORK=shared tests/systemd/run.sh' tests/model/run.sh \
 		'tests/mutants/run.sh $(TWELFTH) 12' \
 		$(CLI_PLAIN:%='tests/cli/run.sh build/rlctl %') \
 		$(CLI_ASAN:%='tests/cli/run.sh build/v/asan/rlctl %') \

@@ -97,7 +97,7 @@ ln -s /lib/systemd/system/getty@.service "$root/etc/systemd/system/getty@tty1.se
 
 bats='echo "ok 1 one"; echo "ok 2 two # skip needs root"'
 cmocka='echo "[  SKIPPED ] test_three"; echo "[  SKIPPED ] 1 test(s), listed below:"; echo "[  SKIPPED ] test_three"'
-unset RL_TEST_ALL
+unset RL_TEST_ALL RL_TEST_AGAIN
 runs 0 true "$bats" "$cmocka" 'echo why; exit 77'
 says 'ok    true \([0-9]+ s, [0-9]+\+[0-9]+ s of a CPU\)'
 says 'part  echo .*: without two: needs root'
@@ -107,6 +107,22 @@ says '3 passed, 0 failed, 1 skipped, 2 skipped in those that passed'
 runs 1 true 'echo no; exit 3'
 says 'FAIL  echo no; exit 3 \(exit 3, .*\)'
 says '1 passed, 1 failed, 0 skipped, 0 skipped in those that passed'
+# A script that was late has a second time; what fails twice has failed, and a program of ours has no second time.
+late="! mkdir '$root.late'"
+runs 1 "$late"
+rmdir "$root.late"
+export RL_TEST_AGAIN=1
+runs 0 true "$late"
+says 'FAIL  ! mkdir .* \(exit 1, .*\)'
+says 'again ! mkdir .* \([0-9]+ s, .*\)'
+says '2 passed, 0 failed, .*'
+says '1 of them at the second time'
+runs 1 true 'echo no; exit 3'
+says '1 passed, 1 failed, .*'
+[ "$(grep -c '^FAIL ' <<<"$said")" -eq 2 ] || fail "what fails was not run again: $said"
+runs 1 true build/there-is-none
+[ "$(grep -c '^FAIL ' <<<"$said")" -eq 1 ] || fail "a program of ours was run again: $said"
+unset RL_TEST_AGAIN
 export RL_TEST_ALL=1
 for one in "$bats" "$cmocka" 'echo why; exit 77'; do
 	runs 1 true "$one"
