@@ -6,6 +6,7 @@
 
 #include "model/cluster.h"
 #include "text/digits.h"
+#include "text/duration.h"
 
 #define TIMEOUT_DEFAULT (150 * RL_MILLISECOND)
 #define LEASE_DEFAULT (30 * RL_SECOND)
@@ -187,6 +188,18 @@ or_default(const struct value *value, uint64_t usual)
 	return value->token && !value->is_bad ? value->number : usual;
 }
 
+/* Renewals are asked for in the last third but one of a lease. */
+static void
+warn_of_short_lease(struct reader *reader, const struct config_cluster *c, uint32_t timeout)
+{
+	if (c->timeout_ns > c->lease_ns / 3)
+		report_value(reader->report, CONFIG_WARNING, timeout,
+		             "is more than a third of the lease, %s: a share may end before the "
+		             "answer to its renewal; the lease is to be %s or more",
+		             duration_exact(c->lease_ns).text,
+		             duration_exact(3 * c->timeout_ns).text);
+}
+
 void
 read_cluster(struct reader *reader, struct node object, struct config *config)
 {
@@ -206,6 +219,7 @@ read_cluster(struct reader *reader, struct node object, struct config *config)
 	c->secret_file = copy(reader, &v[CLUSTER_SECRET]);
 	c->timeout_ns = or_default(&v[CLUSTER_TIMEOUT], TIMEOUT_DEFAULT);
 	c->lease_ns = or_default(&v[CLUSTER_LEASE], LEASE_DEFAULT);
+	warn_of_short_lease(reader, c, v[CLUSTER_TIMEOUT].token);
 	c->has_shared_rules = or_default(&v[CLUSTER_RULES], 0) != 0;
 	c->lends_without_replica = or_default(&v[CLUSTER_WITHOUT_REPLICA], 0) != 0;
 	if (c->user && !v[CLUSTER_PASSWORD].token)

@@ -18,10 +18,13 @@ print_row(const char *left, const char *text)
 	bool is_wide = strlen(left) > LEFT_COLUMNS && terminal_columns() > 0;
 	int indent = LEFT_COLUMNS + 4;
 
-	if (is_wide)
-		printf("  %s\n%*s", left, indent, "");
-	else
+	if (is_wide) {
+		printf("  ");
+		print_wrapped(left, 2);
+		printf("%*s", indent, "");
+	} else {
 		indent = printf("  %-*s  ", LEFT_COLUMNS, left);
+	}
 	print_wrapped(text, (size_t)indent);
 }
 
@@ -62,11 +65,23 @@ print_subverbs(const struct command *of)
 	}
 }
 
+static void
+print_usage(const char *program, const struct command *command)
+{
+	char usage[384];
+
+	snprintf(usage, sizeof(usage), "%s%s%s%s", program, command->name,
+	         command->synopsis[0] ? " " : "", command->synopsis);
+	printf("usage: ");
+	print_wrapped(usage, strlen("usage: "));
+	printf("\n%s: ", command->name);
+	print_wrapped(command->summary, strlen(command->name) + 2);
+}
+
 void
 help_command(const struct command *command)
 {
-	printf("usage: rlctl [OPTION...] %s%s%s\n\n%s: %s\n", command->name,
-	       command->synopsis[0] ? " " : "", command->synopsis, command->name, command->summary);
+	print_usage("rlctl [OPTION...] ", command);
 	print_subverbs(command);
 	if (command->options->name)
 		print_options("options", command->options);
@@ -78,8 +93,7 @@ help_program(const struct context *context)
 {
 	const struct command *program = context->command;
 
-	printf("usage: %s %s\n\n%s: %s\n", program->name, program->synopsis, program->name,
-	       program->summary);
+	print_usage("", program);
 	print_options("options", program->options);
 	print_options("other options", context->globals);
 }

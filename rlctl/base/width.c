@@ -67,19 +67,21 @@ text_cut(char *text, size_t columns)
 	strcpy(text, "…");
 }
 
-/* Bytes that fit into so many columns: up to a blank, if there is one. */
+/* Bytes that fit into so many columns: up to a blank or behind a bar, if there is one. */
 static size_t
 line_bytes(const char *text, size_t room)
 {
-	size_t used = 0, blank = 0, at = 0, columns;
+	size_t used = 0, end = 0, at = 0, columns;
 
 	while (text[at]) {
 		size_t size = first_character(text + at, &columns);
 
 		if (text[at] == ' ')
-			blank = at;
+			end = at;
 		if (used + columns > room)
-			return blank > 0 ? blank : at;
+			return end > 0 ? end : at;
+		if (text[at] == '|')
+			end = at + 1;
 		used += columns;
 		at += size;
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/width.h"
 
 const char *
 config_file(const struct context *context)
@@ -21,7 +22,7 @@ config_say(enum config_level level, const char *text, void *arg)
 {
 	(void)arg;
 	if (level == CONFIG_NOTE)
-		puts(text);
+		print_wrapped(text, 0);
 	else
 		fprintf(stderr, "%s\n", text);
 }

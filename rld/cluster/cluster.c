@@ -391,6 +391,7 @@ start(struct cluster *c, struct rl *rl, const char *segment, uint64_t now_ns, ch
 		.report = c->options.report,
 		.report_arg = c->options.report_arg,
 		.lease_ns = c->options.lease_ns,
+		.timeout_ns = c->options.timeout_ns,
 	};
 	rl_cluster_info(rl, &before);
 	c->most = (struct hosts_most){before.hosts, now_ns};

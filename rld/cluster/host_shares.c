@@ -136,6 +136,7 @@ limit_of(struct host_shares *l, const struct rl_share *s)
 		.window_ns = s->hold_ns,
 		.lease_ns = l->lease_ns,
 		.look_ns = LOOK_NS,
+		.answer_ns = l->timeout_ns,
 		.hosts = l->hosts,
 	};
 	struct rl_rule_info rule;

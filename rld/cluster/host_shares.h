@@ -50,7 +50,7 @@ struct host_shares {
 	struct identity *identity;
 	store_report *report;
 	void *report_arg;
-	uint64_t lease_ns;
+	uint64_t lease_ns, timeout_ns; /* of a share; of an answer */
 	uint64_t table,
 		to_scan;     /* at the start: of that table, the slots that are still to be looked
 		                through */

@@ -297,7 +297,7 @@ is_to_ask(const struct policy_limit *limit, const struct policy_key *k, const st
 	uint64_t since = k->asked_ns ? now_ns - k->asked_ns : UINT64_MAX / 2;
 
 	if (k->is_open)
-		return since >= 2 * limit->look_ns;
+		return since >= at_least(2 * limit->look_ns, limit->answer_ns);
 	if (s->is_short && since >= k->pause_ns)
 		return true;
 	return runs_low(limit, k, s, w, since) || gives_back(limit, k, s, w, since) ||

@@ -26,8 +26,9 @@
 struct policy_limit {
 	uint64_t capacity, blind;
 	uint64_t window_ns, lease_ns;
-	uint64_t look_ns; /* between two looks at a key in use */
-	uint64_t hosts;   /* of the cluster; 0 counts as 1 */
+	uint64_t look_ns;   /* between two looks at a key in use */
+	uint64_t answer_ns; /* an answer may take so long: another question makes it void */
+	uint64_t hosts;     /* of the cluster; 0 counts as 1 */
 	bool is_bucket;
 };
 

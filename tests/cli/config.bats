@@ -107,6 +107,9 @@ algorithm_words() {
 	rlctl config check tests/config/warning/early.json
 	exits 0
 	[ "$stderr" = "$(cat tests/config/warning/early.txt)" ]
+	rlctl config check tests/config/warning/lease.json
+	exits 0
+	[ "$stderr" = "$(cat tests/config/warning/lease.txt)" ]
 }
 
 @test "check: a log that would be exact in the same memory" {

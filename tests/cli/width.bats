@@ -68,11 +68,22 @@ widest() {
 }
 
 @test "help: no line is wider than the terminal, and no word is lost" {
-	for verb in help "help list" "help ban"; do
+	for verb in help "help list" "help override" "help replay"; do
 		shown=$(on_terminal 80 "$verb")
 		[ "$(widest <<<"$shown")" -le 80 ] || fail_with "$shown"
 		[ "$(words_of <<<"$shown")" = "$("$RLCTL" $verb | words_of)" ] || fail_with "$shown"
 	done
+}
+
+@test "config check: what could be better fits the terminal" {
+	check="config check '$top/tests/config/warning/lease.json' 2>/dev/null"
+	shown=$(on_terminal 60 "$check" | tail -n +2) # the first line has the path
+	[ "$(widest <<<"$shown")" -le 60 ] || fail_with "$shown"
+	grep -qx 'host more: 10 hosts up to 20' <<<"$shown" || fail_with "$shown"
+}
+
+@test "rld: no line of its help is wider than 80 columns" {
+	[ "$("$top/build/rld" --help | widest)" -le 80 ]
 }
 
 @test "a terminal of a few columns gets all of it as well" {

@@ -36,10 +36,12 @@
 
 static uint64_t seed, run;
 static uint32_t blind;
-static uint64_t counts_ns; /* for how long a charge does */
-static bool is_shared;     /* segments are a child's, too */
-static bool has_resizes;   /* keys move to other tables */
-static uint64_t followed;  /* how often a share was seen in another table than it was lent in */
+static uint64_t counts_ns;  /* for how long a charge does */
+static uint64_t timeout_ns; /* of a question */
+static uint64_t way_ns;     /* how long a message is under way at least */
+static bool is_shared;      /* segments are a child's, too */
+static bool has_resizes;    /* keys move to other tables */
+static uint64_t followed;   /* how often a share was seen in another table than it was lent in */
 
 /* The clock of everything here. */
 static uint64_t now_ns;
@@ -66,6 +68,7 @@ struct message {
 	bool is_there, is_answer;
 	int host;
 	unsigned daemon;
+	uint64_t sent_ns;
 	struct reference_ask ask;
 	struct reference_answer answer;
 	uint64_t label;
@@ -120,6 +123,7 @@ hold_message(const struct message *m)
 	begin_change();
 	store->held[i] = *m;
 	store->held[i].is_there = true;
+	store->held[i].sent_ns = now_ns;
 	end_change();
 }
 
@@ -234,7 +238,7 @@ static void
 deliver_all(void)
 {
 	for (int i = 0; i < HELD; i++)
-		while (store->held[i].is_there)
+		while (store->held[i].is_there && store->held[i].sent_ns + way_ns <= now_ns)
 			deliver(&store->held[i]);
 }
 
@@ -383,6 +387,7 @@ start_daemon(struct host *h)
 	                                 .identity = &h->identity,
 	                                 .report = tell_nobody,
 	                                 .lease_ns = LEASE,
+	                                 .timeout_ns = timeout_ns,
 	                                 .is_allowed = true,
 	                                 .answered_ns = now_ns};
 	assert_int_equal(host_shares_open(&h->shares, now_ns), 0);
@@ -584,6 +589,20 @@ test_no_share_waits_for_a_lease(void **state)
 	assert_true(run_well(2 * LEASE) > 5 * CAPACITY / 2);
 	close_world();
 	has_resizes = false;
+}
+
+/* An answer that comes within the timeout is not made void by another question meanwhile. */
+static void
+test_a_slow_store_lends(void **state)
+{
+	(void)state;
+	blind = 0;
+	timeout_ns = RL_SECOND;
+	way_ns = 150 * RL_MILLISECOND;
+	open_world(RL_SLIDING_WINDOW);
+	assert_true(run_well(10 * WINDOW) > 5 * CAPACITY);
+	close_world();
+	timeout_ns = way_ns = 0;
 }
 
 /* ---- a daemon that is killed ---- */
@@ -841,6 +860,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_used_is_a_share),
 		cmocka_unit_test(test_no_share_waits_for_a_lease),
+		cmocka_unit_test(test_a_slow_store_lends),
 		cmocka_unit_test(test_killed_anywhere),
 	};
 
