@@ -116,6 +116,7 @@ struct rl; /* a segment that this process has open */
 #define RL_ESETTLED (-EALREADY)        /* the charges were settled before */
 #define RL_EACTUAL (-EOVERFLOW)        /* a cost to settle to that cannot be counted */
 #define RL_EMOVING (-EINPROGRESS)      /* keys are on their way to another table still */
+#define RL_EITEMS (-EMLINK)            /* more than RL_ITEMS_MAX items, or limits of all of them */
 
 /* What to do when all 16 candidate slots of a key are used. See "A full table" in rl(7). */
 enum rl_on_full {
@@ -499,8 +500,7 @@ enum rl_verdict rl_check_limits(struct rl *rl, const struct rl_item *item, struc
  * All limits are looked at first, then charged. If another request uses one up in between, the
  * charges before it are given back as by rl_refund(); meanwhile another request may be denied by
  * them. No interleaving admits more than any of the limits. Who is killed half way has charged what
- * it charged. With more than RL_ITEMS_MAX items, or limits of all of them, it returns RL_UNDECIDED:
- * no results are set, *decided means nothing, and all `charges` are empty.
+ * it charged. RL_UNDECIDED, and of all items RL_EITEMS, with too many of them; nothing is charged.
  */
 enum rl_verdict rl_check_all(struct rl *rl, const struct rl_item *items, size_t count,
                              struct rl_result *results, size_t *decided);

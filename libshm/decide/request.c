@@ -351,7 +351,7 @@ make_any(struct rl *rl, int rule, const struct rl_item *item, const struct rl_bo
 	if (error == 0 && !rl_request_may_hold(item, k.rule.kinds))
 		error = RL_ECHARGES;
 	if (error == 0 && k.rule.count > room)
-		error = -EOVERFLOW;
+		error = RL_EITEMS;
 	if (error < 0)
 		return (unsigned)rl_result_undecided(r, error);
 	return is_answered(rl, item, &k, now_ns, &budget, r)

@@ -22,7 +22,7 @@ struct rl_booking {
  * Check the item, look up what its rule says of its key, and make of it one part for each limit
  * that counts it, at most `room`, starting to fetch where their keys may live. `booking` is NULL,
  * or the request is to be booked ahead. Returns how many; 0 if the item is answered already, in
- * *result: an error (-EOVERFLOW: more than `room`), an empty key, a ban, an exemption, no limit.
+ * *result: an error (RL_EITEMS: more than `room`), an empty key, a ban, an exemption, no limit.
  */
 unsigned rl_request_make(struct rl *rl, int rule, const struct rl_item *item,
                          const struct rl_booking *booking, uint64_t now_ns, struct rl_part *parts,

@@ -85,7 +85,7 @@ make(struct request *q, const struct rl_booking *booking, unsigned room)
 			rl_result_clear(&q->results[i]);
 			rl_result_undecided(&q->results[i], -EINVAL);
 		}
-		if (made == 0 && q->results[i].error == -EOVERFLOW)
+		if (made == 0 && q->results[i].error == RL_EITEMS)
 			return false;
 		q->first[i] = q->parts;
 		q->parts += made;
@@ -352,6 +352,16 @@ decide(struct request *q)
 	return decided;
 }
 
+static enum rl_verdict
+too_many(struct rl_result *results, size_t count)
+{
+	for (size_t i = 0; results && i < count; i++) {
+		rl_result_clear(&results[i]);
+		rl_result_undecided(&results[i], RL_EITEMS);
+	}
+	return RL_UNDECIDED;
+}
+
 enum rl_verdict
 rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
                  const struct rl_booking *booking, uint64_t now_ns, struct rl_result *results,
@@ -372,7 +382,7 @@ rl_several_check(struct rl *rl, const struct rl_item *items, size_t count,
 	q.results = results ? results : unused;
 	q.fills_each = true;
 	if (count > RL_ITEMS_MAX || !make(&q, booking, RL_ITEMS_MAX))
-		return RL_UNDECIDED;
+		return too_many(results, count);
 	*decided = decide(&q);
 	return *decided < count ? q.results[*decided].verdict : RL_ALLOWED;
 }

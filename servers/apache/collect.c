@@ -131,7 +131,7 @@ push_or_fail(struct round *round, const struct limit *limit, struct rl_item item
 	if (item.rule < 0)
 		fail(round, limit->rule, limit->where, item.rule, NULL);
 	else if (round->count == RL_ITEMS_MAX)
-		fail(round, limit->rule, limit->where, -E2BIG, "too many limits for one request");
+		fail(round, limit->rule, limit->where, RL_EITEMS, NULL);
 	else
 		push(round, limit->rule, limit, item);
 }

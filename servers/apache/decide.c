@@ -26,11 +26,11 @@ words_of(const struct round *round, const struct decided *d, int error)
 	return apr_pstrdup(round->r->pool, text);
 }
 
-/* Leave out what could not be decided. Returns how many were. */
-static size_t
+/* Leave out what could not be decided. */
+static void
 drop_undecided(struct round *round)
 {
-	size_t kept = 0, dropped;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < round->count; i++) {
 		if (round->results[i].verdict == RL_UNDECIDED) {
@@ -42,19 +42,7 @@ drop_undecided(struct round *round)
 		round->asked[kept] = round->asked[i];
 		round->items[kept++] = round->items[i];
 	}
-	dropped = round->count - kept;
 	round->count = kept;
-	return dropped;
-}
-
-/* All of them are undecided: more limits than rl decides at once. */
-static void
-drop_all(struct round *round)
-{
-	for (size_t i = 0; i < round->count; i++)
-		fail(round, round->asked[i]->rule, where_of(round, round->asked[i]), -E2BIG,
-		     "too many limits for one request");
-	round->count = 0;
 }
 
 static void
@@ -90,8 +78,6 @@ ask(struct round *round, size_t *at)
 		uint64_t now_ns = rl_now(rl);
 
 		for (size_t i = 0; i < round->count; i++)
-			round->results[i].verdict = RL_ALLOWED; /* too many are not answered */
-		for (size_t i = 0; i < round->count; i++)
 			round->items[i].now_ns = now_ns;
 		verdict = rl_check_all(rl, round->items, round->count, round->results, at);
 		if (verdict != RL_UNDECIDED) {
@@ -99,8 +85,7 @@ ask(struct round *round, size_t *at)
 			break;
 		}
 		verdict = RL_ALLOWED;
-		if (drop_undecided(round) == 0)
-			drop_all(round);
+		drop_undecided(round);
 	}
 	return verdict;
 }

@@ -284,7 +284,6 @@ check(struct ask *ask, struct rl_result *result, size_t *decided)
 	ask->results = ask->count == 1 ? result : ask->several;
 	if (ask->count == 1)
 		return rl_check_item(rl, ask->items, result);
-	ask->results[0].error = -EINVAL; /* where there are too many limits, no result is set */
 	return rl_check_all(rl, ask->items, ask->count, ask->results, decided);
 }
 

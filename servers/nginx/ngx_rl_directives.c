@@ -222,11 +222,6 @@ add_limit(ngx_conf_t *cf, struct ngx_rl_main *main, struct ngx_rl_set *set,
 
 	if (set->limits == NULL)
 		set->limits = ngx_array_create(cf->pool, 1, sizeof(struct ngx_rl_limit *));
-	if (set->limits != NULL && set->limits->nelts == RL_ITEMS_MAX) {
-		ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "more than %d limits in one place",
-		                   RL_ITEMS_MAX);
-		return NGX_CONF_ERROR;
-	}
 	here = set->limits == NULL ? NULL : ngx_array_push(set->limits);
 	all = ngx_array_push(&main->limits);
 	if (added == NULL || here == NULL || all == NULL)

@@ -97,13 +97,32 @@ check_twice(ngx_conf_t *cf, struct ngx_rl_main *main, ngx_uint_t at)
 	return NGX_OK;
 }
 
+/* All limits of all its rules; of a rule that rl.json has this is known while nginx runs. */
+static ngx_int_t
+check_count(ngx_conf_t *cf, struct ngx_rl_main *main, ngx_uint_t at)
+{
+	struct ngx_rl_limit *limit = limits_of(main)[at];
+	unsigned count = 0;
+
+	for (ngx_uint_t i = 0; i <= at; i++)
+		if (limits_of(main)[i]->set == limit->set)
+			count += ngx_max(limits_of(main)[i]->rule->limit_count, 1u);
+	if (count <= RL_ITEMS_MAX)
+		return NGX_OK;
+	ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
+	              "rl: with \"%V\" in %s:%ui there are more than %d limits in one place",
+	              &limit->rule->name, limit->file, limit->line, RL_ITEMS_MAX);
+	return NGX_ERROR;
+}
+
 ngx_int_t
 ngx_rl_places_check(ngx_conf_t *cf, struct ngx_rl_main *main)
 {
 	for (ngx_uint_t i = 0; i < main->limits.nelts; i++) {
 		struct ngx_rl_limit *limit = limits_of(main)[i];
 
-		if (check(cf, main, limit) != NGX_OK || check_twice(cf, main, i) != NGX_OK)
+		if (check(cf, main, limit) != NGX_OK || check_twice(cf, main, i) != NGX_OK ||
+		    check_count(cf, main, i) != NGX_OK)
 			return NGX_ERROR;
 		limit->item.cost = 1;
 		place_item(limit, &limit->item);

@@ -227,6 +227,17 @@ class Configured(Case):
         configure(n.segment, {"r": {"limit": "9/d", "algorithm": "fixed_window"}}, n.root)
         self.assertEqual(n.get("/a?k=x")["RateLimit-Policy"], '"r";q=9;w=86400')
 
+    def test_more_limits_than_are_decided_at_once(self):
+        rules = {f"r{n}": {"limits": [{"limit": f"{h}/{h}h"} for h in range(1, 9)]} for n in range(5)}
+        places = "".join(f"rl_limit {name} key=$arg_k;" for name in rules)
+        n = self.nginx("".join(f"rl_rule {name} configured;" for name in rules) + "log_format reason $rl_reason;" +
+                       server("access_log logs/reason reason;", f"location = /a {{ {places} }}", f"location = /b {{ {places} rl_on_error deny; }}"))
+        configure(n.segment, rules, n.root)
+        n.reload()
+        self.assertEqual(n.statuses("/b?k=x", 1) + n.statuses("/a?k=x", 2), [429, 200, 429])
+        self.assertEqual(n.log_count('rl: rule "r0": a request has more than 32 items, or limits of all of them'), 1)
+        eventually(lambda: n.read("reason").split()[:1] == ["items"], "the reason")
+
     def test_another_kind_of_limit(self):
         n = self.nginx("rl_rule r 2/h;" + server("location / { rl_limit r key=$arg_k; rl_on_error deny; }"))
         configure(n.segment, {"r": {"algorithm": "in_flight", "capacity": 1}}, n.root)

@@ -440,7 +440,11 @@ class Configuration(Case):
                           ("r; rl_limit r key=$rl_client", "stands in this place already")):
             self.refuses("rl_rule r 5/s;" + server(f"rl_limit {bad};"), said)
         self.refuses("rl_rule r 5/s; server { rl_limit r; if ($arg_a) { rl_limit r; } }", "is not allowed here")
-        self.refuses("rl_rule r 5/s; server { " + "rl_limit r; " * 33 + "}", "more than 32 limits")
+        for rates, rules in ((1, 33), (8, 5)):
+            rule = "".join(f" {n}/{n}h" for n in range(1, rates + 1))
+            places = [f"rl_limit r key={n}; " for n in range(rules)]
+            self.refuses(f"rl_rule r{rule}; server {{ " + "".join(places) + "}", "more than 32 limits")
+            self.accepts(f"rl_rule r{rule};" + server("".join(places[1:])))
         self.accepts("rl_rule r 5/s; rl_limit r;" + server("rl_limit r; rl_limit r key=$arg_k; location = /a { rl_limit r; }"))
 
     def test_a_place_that_asks_for_what_its_rule_has_not(self):

@@ -152,16 +152,25 @@ test_too_large(void **state)
 	int rule = define(rl, "r");
 	struct rl_charges c[RL_ITEMS_MAX + 1];
 	struct rl_item items[RL_ITEMS_MAX + 1];
+	struct rl_result r[RL_ITEMS_MAX + 1];
+	size_t decided;
 
 	(void)state;
 	for (size_t count = RL_ITEMS_MAX / 2 + 1; count <= RL_ITEMS_MAX + 1; count++) {
 		for (size_t i = 0; i < count; i++) {
 			items[i] = item_of(rule, 1, &c[i]);
 			c[i].count = 3;
+			r[i] = (struct rl_result){.verdict = RL_ALLOWED, .remaining = 7};
 		}
 		assert_int_equal(at_check_all(rl, items, count, T0, NULL, NULL), RL_UNDECIDED);
-		for (size_t i = 0; i < count; i++)
+		assert_int_equal(at_check_all(rl, items, count, T0, r, &decided), RL_UNDECIDED);
+		assert_int_equal(decided, 0);
+		for (size_t i = 0; i < count; i++) {
 			assert_int_equal(c[i].count, 0);
+			assert_int_equal(r[i].verdict, RL_UNDECIDED);
+			assert_int_equal(r[i].error, RL_EITEMS);
+			assert_int_equal(r[i].remaining, 0);
+		}
 	}
 	rl_close(rl);
 }
