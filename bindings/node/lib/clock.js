@@ -7,9 +7,10 @@ const RealDate = Date
 const realNow = Date.now
 const wasReal = /\[native code\]/.test(Function.prototype.toString.call(realNow))
 
-// Milliseconds since 1970 if somebody has replaced Date, else undefined.
+// Milliseconds if somebody has replaced Date, else undefined. One later than Date has it: fake timers begin at 0,
+// which librl takes for now.
 function movedNow () {
-  return wasReal && Date === RealDate && Date.now === realNow ? undefined : Date.now()
+  return wasReal && Date === RealDate && Date.now === realNow ? undefined : Date.now() + 1
 }
 
 module.exports = { movedNow }
