@@ -103,16 +103,37 @@ merge_loc(ngx_conf_t *cf, void *parent, void *child)
 	return NGX_CONF_OK;
 }
 
-static ngx_int_t
-add_handler(ngx_conf_t *cf, ngx_http_phases phase, ngx_http_handler_pt handler)
+static ngx_array_t *
+handlers_of(ngx_conf_t *cf, ngx_http_phases phase)
 {
 	ngx_http_core_main_conf_t *core =
 		ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-	ngx_http_handler_pt *place = ngx_array_push(&core->phases[phase].handlers);
+
+	return &core->phases[phase].handlers;
+}
+
+/* nginx asks the last one first: realip's, which finds the client of a location, before this. */
+static ngx_int_t
+add_limits(ngx_array_t *handlers)
+{
+	ngx_http_handler_pt *first;
+
+	if (ngx_array_push(handlers) == NULL)
+		return NGX_ERROR;
+	first = handlers->elts;
+	ngx_memmove(first + 1, first, (handlers->nelts - 1) * sizeof *first);
+	*first = ngx_http_rl_handler;
+	return NGX_OK;
+}
+
+static ngx_int_t
+add_answers(ngx_array_t *handlers)
+{
+	ngx_http_handler_pt *place = ngx_array_push(handlers);
 
 	if (place == NULL)
 		return NGX_ERROR;
-	*place = handler;
+	*place = ngx_http_rl_log_handler;
 	return NGX_OK;
 }
 
@@ -122,10 +143,9 @@ complete(ngx_conf_t *cf)
 	struct ngx_rl_main *main = ngx_http_conf_get_module_main_conf(cf, ngx_http_rl_module);
 
 	if (ngx_rl_rules_check(cf, main) != NGX_OK ||
-	    add_handler(cf, NGX_HTTP_PREACCESS_PHASE, ngx_http_rl_handler) != NGX_OK)
+	    add_limits(handlers_of(cf, NGX_HTTP_PREACCESS_PHASE)) != NGX_OK)
 		return NGX_ERROR;
-	return main->has_answers ? add_handler(cf, NGX_HTTP_LOG_PHASE, ngx_http_rl_log_handler)
-	                         : NGX_OK;
+	return main->has_answers ? add_answers(handlers_of(cf, NGX_HTTP_LOG_PHASE)) : NGX_OK;
 }
 
 /* In the master, once the configuration is in force. */

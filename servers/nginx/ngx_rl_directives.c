@@ -434,7 +434,7 @@ ngx_rl_limit_directive(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 	ngx_str_t *words = cf->args->elts;
 	struct ngx_rl_limit limit = {0};
 
-	if (set->is_off || (set->limits != NULL && is_off(cf)))
+	if (set->is_off || (is_off(cf) && (set->limits != NULL || cf->args->nelts > 2)))
 		return "has \"off\" beside others";
 	if (is_off(cf)) {
 		set->is_off = 1;

@@ -64,6 +64,13 @@ class Client(Case):
         self.assertEqual((told.count("2001:db8:0:7::"), told.count("")), (20, 980))
         self.assertEqual(keys(n), ["2001:db8:0:7::"])
 
+    def test_the_client_that_a_location_finds(self):
+        n = self.nginx("rl_rule r 1/h; rl_limit_req_zone $remote_addr zone=z:1m rate=1r/h; server { listen 127.0.0.1:%PORT%; root %ROOT%/html; "
+                       f"location = /a {{ {TRUST} rl_limit r; }} location = /b {{ {TRUST} rl_limit_req zone=z; }} }}")
+        for path, denied in (("/a", 429), ("/b", 503)):
+            answers = [n.get(path, X_Forwarded_For=c).status for c in ("192.0.2.1", "192.0.2.2", "192.0.2.1")]
+            self.assertEqual(answers, [200, 200, denied])
+
     def test_ipv4_is_counted_whole_and_a_mapped_address_is_ipv4(self):
         n = self.nginx(http())
         self.assertEqual(self.ask(n, "192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"), [200] * 3)

@@ -190,7 +190,7 @@ class Rules(Case):
         self.assertEqual(n.statuses("/a", 3), [200] * 3)
         self.assertIsNone(n.get("/a")["RateLimit"])
         self.assertEqual(n.statuses("/a/in", 3), [200, 200, 429])
-        for both in ("rl_limit off; rl_limit r;", "rl_limit r; rl_limit off;", "rl_limit off; rl_limit off;"):
+        for both in ("rl_limit off; rl_limit r;", "rl_limit r; rl_limit off;", "rl_limit off; rl_limit off;", "rl_limit off key=a;"):
             self.refuses("rl_rule r 5/s;" + server(both), '"off" beside others')
         self.refuses("rl_rule off 5/s;" + server("rl_limit off;"), 'cannot have the name "off"')
 
