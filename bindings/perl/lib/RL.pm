@@ -269,12 +269,12 @@ sub new {
     return _new($networks, RL::_options(\@options, qw(field prefix_v4 prefix_v6)));
 }
 
-# Threads get no objects: each opens its own.
-sub RL::Segment::CLONE_SKIP { return 1 }
-sub RL::Named::CLONE_SKIP   { return 1 }
-sub RL::Kept::CLONE_SKIP    { return 1 }
-sub RL::Stream::CLONE_SKIP  { return 1 }
-sub RL::Proxies::CLONE_SKIP { return 1 }
+# An object is one process's memory: threads get none, each opens its own, and Storable no copy.
+for my $class (qw(RL::Segment RL::Named RL::Kept RL::Stream RL::Proxies)) {
+    no strict 'refs';
+    *{"${class}::CLONE_SKIP"}      = sub { return 1 };
+    *{"${class}::STORABLE_freeze"} = sub { RL::Error->throw(EINVAL => 22, ref(shift) . ': there is no copy of it') };
+}
 
 1;
 
@@ -426,7 +426,7 @@ one goes on to limit, with a warning.
 =head1 FORKS AND THREADS
 
 A child of fork counts in the same segment, and does not give back what its parent holds. A thread of Perl gets no
-objects: it opens the segment itself.
+objects: it opens the segment itself. Storable refuses to copy one, and a result, which has its rule.
 
 =head1 SEE ALSO
 

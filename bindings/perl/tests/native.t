@@ -7,6 +7,7 @@ use Config;
 use Encode qw(decode encode);
 use Plack::Builder;
 use RL;
+use Storable qw(dclone);
 use Test::More;
 
 my $name = "perl-native-$$";
@@ -123,12 +124,12 @@ is($spent->(), '10 0', 'spend: is settled');
 is(eval { $llm->spend('a', 20, sub { die "in the midst\n" }) } // $@, "in the midst\n", 'spend: what dies');
 is($spent->(), '30 0', 'spend: leaves its estimate');
 sub stream { my @chunks = @_; return $llm->check('a', 20, keep => 1)->stream(sub { shift @chunks }, sub { length shift }) }
-my ($body, @taken) = stream('one', 'three');
-while (defined(my $chunk = $body->getline)) { push @taken, $chunk }
-$body->close;
+my ($stream, @taken) = stream('one', 'three');
+while (defined(my $chunk = $stream->getline)) { push @taken, $chunk }
+$stream->close;
 is_deeply([\@taken, $spent->()], [['one', 'three'], '38 0'], 'stream: all of it');
-($body = stream('one', 'three'))->getline;
-undef $body;
+($stream = stream('one', 'three'))->getline;
+undef $stream;
 is($spent->(), '41 0', 'stream: what was taken before it was dropped');
 stream('one')->close;
 is($spent->(), '61 0', 'stream: what was not begun costs its estimate');
@@ -187,6 +188,10 @@ if ($Config{useithreads}) {
     require threads;
     is(threads->create(sub { return ref \$rule eq 'REF' && eval { $rule->check('a'); 1 } ? 1 : 0 })->join, 0, 'a thread has no copy');
     is($rule->peek('alice')->remaining, 2, 'and takes nothing with it');
+}
+
+for my $one ($web, $rule, $web->counters('failed'), RL::Proxies->new(['unix:']), $rule->check('alice', 0, keep => 1)) {
+    ok(!eval { dclone($one); 1 } && $@ =~ /there is no copy of it/, 'no copy of ' . ref $one);
 }
 
 # The middleware.

@@ -9,7 +9,7 @@ use IO::Socket::UNIX;
 use POSIX qw(:sys_wait_h);
 use RL;
 use Test::More;
-use Time::HiRes qw(sleep time);
+use Time::HiRes qw(clock_gettime sleep CLOCK_MONOTONIC);
 
 my $SOON = 60;    # seconds until something that comes at once is given up
 my ($here) = __FILE__ =~ m{(.*)/};
@@ -38,9 +38,9 @@ END { my $status = $?; stop($ENV{RL_SEGMENT} // ''); $? = $status }
 
 sub wait_for {
     my ($what, $is) = @_;
-    my $until = time + $SOON;
+    my $until = clock_gettime(CLOCK_MONOTONIC) + $SOON;
     until ($is->()) {
-        die "$what: not in $SOON s\n" if time > $until;
+        die "$what: not in $SOON s\n" if clock_gettime(CLOCK_MONOTONIC) > $until;
         sleep 0.05;
     }
     return;
