@@ -43,12 +43,23 @@ what_is_odd(const char *text, size_t len, size_t at)
 	}
 }
 
+/* As some editors put one before a text. */
+static bool
+has_byte_order_mark(const char *text, size_t len)
+{
+	return (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) ||
+	       (len >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0));
+}
+
 /* The first that stands outside of strings, before the place where reading ended. */
 static struct oddity
 find_oddity(const char *text, size_t len, size_t end)
 {
 	if (skip_blanks(text, len, 0) == len)
 		return (struct oddity){"the file is empty; {} is the least that it may say", 0};
+	if (has_byte_order_mark(text, len))
+		return (struct oddity){"JSON has no byte order mark: save it as UTF-8 without one",
+		                       0};
 	for (size_t at = 0; at < len && at < end; at++) {
 		const char *what = what_is_odd(text, len, at);
 

@@ -30,8 +30,11 @@ subverb_run(const struct context *context)
 	below.operand_count--;
 	if (below.operand_count >= verb->operands_min && below.operand_count <= verb->operands_max)
 		return verb->run(&below);
-	complain("%s %s: %s operand; usage: rlctl %s %s %s", of, verb->name,
-	         below.operand_count < verb->operands_min ? "missing" : "unexpected", of,
-	         verb->name, verb->synopsis);
+	if (below.operand_count < verb->operands_min)
+		complain("%s %s: missing operand; usage: rlctl %s %s %s", of, verb->name, of,
+		         verb->name, verb->synopsis);
+	else
+		complain("%s %s: unexpected operand '%s'; see 'rlctl help %s'", of, verb->name,
+		         below.operands[verb->operands_max], of);
 	return EXIT_TROUBLE;
 }

@@ -352,6 +352,8 @@ algorithm_words() {
 	wrong "2:11: a comma with nothing behind it" '{\n  "gc": {},\n}' '              ^'
 	wrong '1:1: the file is empty; {} is the least that it may say' '' '    ^'
 	wrong '1:1: the file is empty; {} is the least that it may say' ' \n' '    ^'
+	wrong '1:1: JSON has no byte order mark: save it as UTF-8 without one' '\xef\xbb\xbf{}' '    ^'
+	wrong '1:1: JSON has no byte order mark: save it as UTF-8 without one' '\xff\xfe{\x00}\x00' '    ^'
 	# In a string they are text, and what comes behind the place is another matter.
 	wrong "1:16: ':' expected near '1'" "{\"http://'x,}\" 1, }" '                   ^'
 	printf '{"x": "%s" 5}' "$(printf 'é%.0s' {1..300})" >"$file"
