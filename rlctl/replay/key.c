@@ -3,8 +3,10 @@
 #include "replay/key.h"
 
 #include <arpa/inet.h>
+#include <rl_http.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "base/output.h"
@@ -45,6 +47,7 @@ parse_part(char *text, struct wants *wants, struct key_part *part)
 	}
 	if (*text == '\0')
 		return "has a field without a name";
+	part->is_client = part->v4 == 0 && strcmp(text, "client") == 0;
 	part->want = wants_add(wants, text);
 	return part->want == WANTS_MAX ? "has too many fields" : NULL;
 }
@@ -93,15 +96,41 @@ write_network(const struct key_part *part, struct slice value, char *out, size_t
 	return (size_t)snprintf(out, room, "%s/%u", text, bits);
 }
 
+/* A colon is in what is not its own key: IPv6, and an address with its port. */
+static bool
+is_own_key(const struct key_part *part, struct slice value)
+{
+	return part->v4 == 0 && (!part->is_client || !memchr(value.at, ':', value.len));
+}
+
+static size_t
+write_text(struct slice text, char *out, size_t room)
+{
+	if (text.len <= room)
+		memcpy(out, text.at, text.len);
+	return text.len;
+}
+
+/* What is no address is its own key: a client may be a name. */
+static size_t
+write_client(struct slice value, char *out, size_t room)
+{
+	static const struct rl_http_trust nobody;
+	const struct rl_http_value peer = {value.at, value.len};
+	struct rl_http_client client;
+
+	if (rl_http_client(&nobody, peer, NULL, 0, &client) < 0)
+		return write_text(value, out, room);
+	return write_text((struct slice){client.address, strlen(client.address)}, out, room);
+}
+
 static size_t
 write_part(const struct key_part *part, struct slice value, char *out, size_t room)
 {
 	if (part->v4 > 0)
 		return write_network(part, value, out, room);
-	if (value.len > room)
-		return room + 1;
-	memcpy(out, value.at, value.len);
-	return value.len;
+	return is_own_key(part, value) ? write_text(value, out, room)
+	                               : write_client(value, out, room);
 }
 
 static enum line_kind
@@ -136,9 +165,9 @@ key_of(struct key_spec *spec, const struct line_values *values, struct slice *ke
 		if (value.len == 0 || slice_is(value, "-"))
 			return LINE_OTHER;
 	}
-	if (spec->count > 1 || spec->part[0].v4 > 0)
-		return mix(spec, values, key, wrong);
 	*key = values->value[spec->part[0].want];
+	if (spec->count > 1 || !is_own_key(&spec->part[0], *key))
+		return mix(spec, values, key, wrong);
 	*wrong = TOO_LONG;
 	return key->len <= RL_KEY_MAX ? LINE_EVENT : LINE_WRONG;
 }

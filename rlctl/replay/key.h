@@ -5,7 +5,7 @@
 /*
  * --key: whom the limit counts. Fields with commas between them, which become one key with "|"
  * between them; behind the field of an address "/24", or "/24/64", the network it is in: bits of
- * IPv4, and of IPv6.
+ * IPv4, and of IPv6. `client` alone is the key that servers and languages have where none is given.
  */
 
 #include <rl_admin.h>
@@ -16,7 +16,8 @@
 
 struct key_part {
 	size_t want;
-	unsigned v4, v6; /* 0: all bits */
+	unsigned v4, v6; /* 0: the field as it is */
+	bool is_client;  /* the key of a client: rl_http_client() */
 };
 
 struct key_spec {

@@ -44,7 +44,7 @@ field() {
 
 @test "combined, with fields behind it" {
 	log '2001:db8::1 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/2" 200 1 "https://example.org/" "a \"quoted\" agent" "192.0.2.9" 0.001'
-	understood combined 2001:db8::1 1795341600000000000
+	understood combined 2001:db8:: 1795341600000000000
 	field agent 'a \\\"quoted\\\" agent'
 	field referer 'https://example.org/'
 	field "\$http_referer" 'https://example.org/'
@@ -129,16 +129,16 @@ field() {
 	field path /a
 	field agent curl/7.46.0
 	log '2026-11-22T10:00:00.186641Z my-lb [2001:db8::7]:2817 10.0.0.1:80 0.000073 0.001048 0.000057 200 200 0 29 "GET http://www.example.com:80/ HTTP/1.1" "curl/7.38.0" - -'
-	understood elb 2001:db8::7 1795341600186641000
+	understood elb 2001:db8:: 1795341600186641000
 }
 
 @test "haproxy: httplog through syslog, times of this machine's zone" {
 	log 'Nov 22 10:00:00 lb haproxy[14389]: 2001:db8::7:33317 [22/Nov/2026:10:00:00.655] http-in static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /index.html HTTP/1.1"'
 	export TZ=UTC
-	understood 'haproxy in syslog' 2001:db8::7 1795341600655000000 haproxy
+	understood 'haproxy in syslog' 2001:db8:: 1795341600655000000 haproxy
 	field path /index.html
 	export TZ=Europe/Berlin
-	understood 'haproxy in syslog' 2001:db8::7 1795338000655000000 haproxy
+	understood 'haproxy in syslog' 2001:db8:: 1795338000655000000 haproxy
 	log '<134>Nov 22 10:00:00 lb haproxy[14389]: 192.0.2.7 - - [22/Nov/2026:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "" "" 5 "http-in" "static"'
 	understood 'combined in syslog' 192.0.2.7 1795341600000000000 combined
 }

@@ -35,7 +35,9 @@ keys_are() {
 
 @test "--key: any field, several, a network" {
 	some_lines
-	keys_are '192.0.2.1 192.0.2.2 192.0.2.3 198.51.100.1 2001:db8:1::1 2001:db8:1::2'
+	keys_are '192.0.2.1 192.0.2.2 192.0.2.3 198.51.100.1 2001:db8:1:: 2001:db8:1::'
+	keys_are '192.0.2.1 192.0.2.2 192.0.2.3 198.51.100.1 2001:db8:1::1 2001:db8:1::2' -k '$remote_addr'
+	keys_are '192.0.2.1|POST 192.0.2.2|GET 192.0.2.3|GET 198.51.100.1|POST 2001:db8:1::|GET 2001:db8:1::|POST' -k client,method
 	keys_are 'alice bob alice alice' --key user
 	keys_are '/login /list /list /login / /login' -k path
 	keys_are 'POST|/login GET|/list GET|/list POST|/login GET|/ POST|/login' -k method,path
@@ -65,17 +67,17 @@ keys_are() {
 	some_lines
 	keys_are '192.0.2.1 198.51.100.1' --where 'status = 401'
 	keys_are '192.0.2.1 198.51.100.1' --where status=401
-	keys_are '192.0.2.2 192.0.2.3 2001:db8:1::1 2001:db8:1::2' --where 'status != 401'
-	keys_are '192.0.2.1 198.51.100.1 2001:db8:1::2' --where 'uri ^= /login'
+	keys_are '192.0.2.2 192.0.2.3 2001:db8:1:: 2001:db8:1::' --where 'status != 401'
+	keys_are '192.0.2.1 198.51.100.1 2001:db8:1::' --where 'uri ^= /login'
 	keys_are '192.0.2.2 192.0.2.3' --where 'uri ~ page=[0-9]$'
-	keys_are '192.0.2.1 198.51.100.1 2001:db8:1::1 2001:db8:1::2' --where 'uri !~ page=[0-9]$'
-	keys_are '192.0.2.3 2001:db8:1::1' --where 'agent ~ bot|spider'
+	keys_are '192.0.2.1 198.51.100.1 2001:db8:1:: 2001:db8:1::' --where 'uri !~ page=[0-9]$'
+	keys_are '192.0.2.3 2001:db8:1::' --where 'agent ~ bot|spider'
 	keys_are '192.0.2.3' --where 'bytes > 1500'
 	keys_are '192.0.2.2 192.0.2.3' --where 'bytes >= 1500'
 	keys_are '192.0.2.1 198.51.100.1' --where 'bytes < 30'
-	keys_are '192.0.2.1 198.51.100.1 2001:db8:1::2' --where 'bytes <= 30'
+	keys_are '192.0.2.1 198.51.100.1 2001:db8:1::' --where 'bytes <= 30'
 	keys_are '192.0.2.1 192.0.2.2 192.0.2.3' --where 'client in 192.0.2.0/24'
-	keys_are '2001:db8:1::1 2001:db8:1::2' --where 'client in 2001:db8::/32'
+	keys_are '2001:db8:1:: 2001:db8:1::' --where 'client in 2001:db8::/32'
 	keys_are '192.0.2.1' --where 'status = 401' --where 'client in 192.0.2.0/24' --where 'method=POST'
 	rlctl replay --json -c 1 -w 1h --where 'status = 999' "$log"
 	exits 0
@@ -108,7 +110,7 @@ keys_are() {
 
 @test "--since, --until: from the one to before the other" {
 	some_lines
-	keys_are '192.0.2.3 198.51.100.1 2001:db8:1::1 2001:db8:1::2' --since 2026-11-22T10:00:02Z
+	keys_are '192.0.2.3 198.51.100.1 2001:db8:1:: 2001:db8:1::' --since 2026-11-22T10:00:02Z
 	keys_are '192.0.2.1 192.0.2.2' --until 2026-11-22T10:00:02Z
 	keys_are '192.0.2.3' --since @1795341602 --until @1795341603
 	rlctl_in '' replay -c 1 -w 1s --since noon
