@@ -222,6 +222,19 @@ give_back(const struct rl_segment *s, const struct rl_compiled *limit, const str
 		        owner_of(limit->id, limit->identity, run->serial));
 }
 
+/* The overflow area's, before a set's: no set's is later. */
+static bool
+raise_all(const struct rl_segment *s, uint64_t until_ns)
+{
+	for (int tries = 0; tries < TRIES; tries++) {
+		uint64_t until = rl_atomic_load(s->overflow_until);
+
+		if (until >= until_ns || rl_atomic_cas(s->overflow_until, until, until_ns))
+			return true;
+	}
+	return false;
+}
+
 /* Take a run of that place and length, the last one first. */
 static bool
 take_run(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t now_ns,
@@ -229,7 +242,7 @@ take_run(const struct rl_segment *s, const struct rl_compiled *limit, uint64_t n
 {
 	struct rl_u128 seen, mine = {.lo = now_ns};
 
-	if (!next_serial(s, run, now_ns, &run->serial))
+	if (!next_serial(s, run, now_ns, &run->serial) || !raise_all(s, now_ns))
 		return false;
 	mine.hi = owner_of(limit->id, limit->identity, run->serial);
 	for (uint32_t i = run->count; i-- > 0;) {
@@ -300,18 +313,6 @@ rl_sets_could_take(const struct rl_segment *s, const struct rl_compiled *limit, 
 		struct rl_u128 seen;
 
 		if (rl_atomic_load16(&s->overflow_sets[i], &seen) && is_vacant(s, seen, now_ns))
-			return true;
-	}
-	return false;
-}
-
-static bool
-raise_all(const struct rl_segment *s, uint64_t until_ns)
-{
-	for (int tries = 0; tries < TRIES; tries++) {
-		uint64_t until = rl_atomic_load(s->overflow_until);
-
-		if (until >= until_ns || rl_atomic_cas(s->overflow_until, until, until_ns))
 			return true;
 	}
 	return false;

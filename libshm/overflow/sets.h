@@ -29,10 +29,12 @@
  *
  * Before an overflow counter is written, `until` is brought up to when it will count nothing: first
  * the overflow area's, which says to all others that there is something to look for, then the
- * set's, by a CAS16 that fails if the set has become another's. Overflow counters have the lowest 8
- * bits of the serial: those of another one count nothing, so a set that was taken is empty at once.
- * Whoever slept meanwhile, for longer than a window and the buffer, writes an overflow counter that
- * nobody believes, or finds it changed.
+ * set's, by a CAS16 that fails if the set has become another's. So the area's is never before a
+ * set's, whose first one is the time of who takes it: what is folded there may count for clocks
+ * that are behind that, and they ask the area. Overflow counters have the lowest 8 bits of the
+ * serial: those of another one count nothing, so a set that was taken is empty at once. Whoever
+ * slept meanwhile, for longer than a window and the buffer, writes an overflow counter that nobody
+ * believes, or finds it changed.
  */
 
 #include "rule/rules.h"

@@ -404,6 +404,34 @@ test_carry_in_the_next_epoch(void **state)
 }
 
 /*
+ * The first key of all that gives way, when it counts nothing any more: a clock that is late by
+ * less than the buffer still finds what it had.
+ */
+static void
+test_a_late_clock_finds_the_first_fold(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < LIMITS; i++) {
+		const struct rl_options o = {
+			.keys = 1, .ring = 64, .cells = 1, .reserves = 2, .buffer_ns = 4 * WINDOW};
+		struct rl *rl;
+		int rule, other;
+
+		assert_int_equal(rl_open_private(&o, &rl), 0);
+		rule = define(rl, "r", &limits[i]);
+		other = define(rl, "other", &limits[2]);
+		for (uint32_t key = 0; key < SLOTS; key++)
+			assert_int_equal(ask(rl, rule, key, CAPACITY, T0, NULL), RL_ALLOWED);
+		assert_int_equal(ask(rl, other, 1, 1, T0 + 3 * WINDOW, NULL), RL_ALLOWED);
+		assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 1);
+		assert_int_equal(rl_reset(rl, other, &(uint32_t){1}, 4), 1); /* there is room */
+		for (uint32_t key = 0; key < SLOTS; key++)
+			assert_int_equal(ask(rl, rule, key, 1, T0 + 1, NULL), RL_DENIED);
+		rl_close(rl);
+	}
+}
+
+/*
  * What a carry makes of an overflow counter that has counted 2 in its epoch, and 1 in the one
  * before; or 1 there alone.
  */
@@ -891,6 +919,7 @@ main(void)
 		cmocka_unit_test(test_an_overflow_counter_expires),
 		cmocka_unit_test(test_a_first_charge_carries),
 		cmocka_unit_test(test_carry_in_the_next_epoch),
+		cmocka_unit_test(test_a_late_clock_finds_the_first_fold),
 		cmocka_unit_test(test_where_a_carry_stands),
 		cmocka_unit_test(test_a_longest_queue_gives_way),
 		cmocka_unit_test(test_a_refund_gives_nothing_back),
