@@ -31,9 +31,12 @@ is_crowded(const struct rl_table *t, const struct rl_candidates *candidates)
 {
 	unsigned room = 0;
 
-	for (unsigned i = 0; i < RL_CANDIDATES && room <= ROOM; i++)
-		room += rl_tag_is_free(
-			rl_atomic_load(rl_table_tag(t, rl_table_candidate(candidates, i))));
+	for (unsigned line = 0; line < 2; line++) {
+		const uint64_t *tags = rl_table_tag(t, candidates->first[line]);
+
+		for (unsigned i = 0; i < RL_BUCKET_SLOTS && room <= ROOM; i++)
+			room += rl_tag_is_free(rl_atomic_load(&tags[i]));
+	}
 	return room <= ROOM;
 }
 

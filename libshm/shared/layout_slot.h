@@ -120,13 +120,6 @@ rl_tag_owner(int limit, uint64_t incarnation)
 	                                                       << RL_TAG_INCARNATION_SHIFT;
 }
 
-/* Free to be claimed. */
-static inline bool
-rl_tag_is_free(uint64_t tag)
-{
-	return rl_tag_status(tag) == RL_TAG_FREE && (tag & RL_TAG_KEY_MASK) == 0;
-}
-
 /* Free once its state was read again. (A key that is all zeros has no such step.) */
 static inline bool
 rl_tag_is_leaving(uint64_t tag)
@@ -145,6 +138,13 @@ static inline bool
 rl_tag_is(uint64_t tag, enum rl_tag_status status, uint64_t key)
 {
 	return (tag & ~(RL_TAG_GEN_MASK << RL_TAG_GEN_SHIFT)) == rl_tag_make(status, 0, key);
+}
+
+/* Free to be claimed. */
+static inline bool
+rl_tag_is_free(uint64_t tag)
+{
+	return rl_tag_is(tag, RL_TAG_FREE, 0);
 }
 
 /* In a window's state word, lo holds the low bits of epoch here and cur above them. */

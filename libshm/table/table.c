@@ -147,16 +147,21 @@ resolve(const struct rl_table *t, const struct rl_candidates *p, struct rl_slot 
 		if (i == 0)
 			rl_atomic_fence(); /* partner: the same in whoever resolves the other
 			                      slot */
-		uint64_t index = rl_table_candidate(p, i);
 		uint64_t tag = rl_atomic_load(&line[i / RL_BUCKET_SLOTS][i % RL_BUCKET_SLOTS]);
+		uint64_t index;
 
+		if ((tag & RL_TAG_KEY_MASK) != key) {
+			i++;
+			continue;
+		}
+		index = rl_table_candidate(p, i);
 		if (index == mine.index) {
 			i++;
 		} else if (rl_tag_is(tag, RL_TAG_LIVE, key)) {
 			rl_atomic_cas(rl_table_tag(t, mine.index), mine.tag, tag_freed(mine.tag));
 			*slot = (struct rl_slot){.index = index, .tag = tag};
 			return RL_CLAIM_FOUND;
-		} else if (rl_tag_is_leaving(tag) && rl_tag_is(tag, RL_TAG_FREE, key)) {
+		} else if (rl_tag_is_leaving(tag)) {
 			settle(t, (struct rl_slot){.index = index, .tag = tag});
 		} else if (!rl_tag_is(tag, RL_TAG_TENT, key)) {
 			i++;
