@@ -139,7 +139,7 @@ class Decisions(Held):
         self.end(pending)
 
     def test_beside_limit_req(self):
-        n = self.serve(ZONE + "rl_limit_req_zone $arg_k zone=rate:1m rate=1r/m;" +
+        n = self.serve(ZONE + "rl_limit_req_zone $arg_k zone=rate:1m rate=1r/h;" +
                        server(limit="rl_limit_conn one 1; rl_limit_req zone=rate burst=1 nodelay;"))
         pending = self.hold(n, "/hold?k=x")
         self.assertEqual(n.statuses("/a?k=x", 3), [503] * 3)  # by the connections, so the rate is not charged

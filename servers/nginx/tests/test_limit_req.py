@@ -95,19 +95,19 @@ class Decisions(Case):
         self.assertLessEqual(used(n.segment, "one", "x"), before)
 
     def test_keys_of_any_bytes_and_any_length(self):
-        n = self.nginx("rl_limit_req_zone $http_x_key zone=one:1m rate=1r/m; large_client_header_buffers 4 64k;" +
+        n = self.nginx("rl_limit_req_zone $http_x_key zone=one:1m rate=1r/h; large_client_header_buffers 4 64k;" +
                        server("location / { rl_limit_req zone=one; }"))
         for key in ("k" * 4096, "k" * 4097, "k" * 60000, 'a"b\\c%s%n/../*'):
             self.assertEqual(n.statuses("/a", 2, X_Key=key), [200, 503], len(key))
         self.assertEqual(n.statuses("/a", 1, X_Key="k" * 59999), [200])
 
     def test_keys_are_texts_with_any_variables(self):
-        n = self.nginx('rl_limit_req_zone "$arg_a:$arg_b" zone=one:1m rate=1r/m;' +
+        n = self.nginx('rl_limit_req_zone "$arg_a:$arg_b" zone=one:1m rate=1r/h;' +
                        server("location / { rl_limit_req zone=one; }"))
         self.assertEqual(n.statuses("/a?a=1&b=2", 2) + n.statuses("/a?a=1&b=3", 2), [200, 503] * 2)
 
     def test_binary_remote_addr(self):
-        n = self.nginx("rl_limit_req_zone $binary_remote_addr zone=one:1m rate=1r/m;" +
+        n = self.nginx("rl_limit_req_zone $binary_remote_addr zone=one:1m rate=1r/h;" +
                        server("location / { rl_limit_req zone=one; }"))
         self.assertEqual(n.statuses("/a", 2), [200, 503])
 
@@ -182,7 +182,7 @@ class Delayed(Case):
 
 
 class Several(Case):
-    HTTP = ("rl_limit_req_zone $arg_k zone=one:1m rate=1r/m; rl_limit_req_zone $arg_all zone=all:1m rate=1r/m;" +
+    HTTP = ("rl_limit_req_zone $arg_k zone=one:1m rate=1r/h; rl_limit_req_zone $arg_all zone=all:1m rate=1r/h;" +
             server("location / { rl_limit_req zone=one burst=1 nodelay; rl_limit_req zone=all burst=3 nodelay; }",
                    "location /one/ { rl_limit_req zone=one burst=1 nodelay; alias %ROOT%/html/; }"))
 
@@ -219,7 +219,7 @@ class Several(Case):
 
 class Inheritance(Case):
     def test_from_http_and_server_where_a_location_has_none_of_its_own(self):
-        n = self.nginx(ZONE + "rl_limit_req_zone $arg_k zone=two:1m rate=1r/m; rl_limit_req zone=one;" +
+        n = self.nginx(ZONE + "rl_limit_req_zone $arg_k zone=two:1m rate=1r/h; rl_limit_req zone=one;" +
                        server("location = /a { }", "location = /b { rl_limit_req zone=two burst=2 nodelay; }",
                               "location /c { }"))
         self.assertEqual(n.statuses("/a?k=x", 2) + n.statuses("/c?k=x", 1), [200, 503, 503])

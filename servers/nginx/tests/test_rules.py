@@ -76,7 +76,7 @@ class Rules(Case):
 
     def test_what_a_map_leaves_empty_is_not_limited(self):
         """As limit_req has it, which stands beside."""
-        n = self.nginx("map $http_x_who $who { default ''; ~. $http_x_who; } rl_rule r 1/h; rl_limit_req_zone $who zone=z:1m rate=1r/m;"
+        n = self.nginx("map $http_x_who $who { default ''; ~. $http_x_who; } rl_rule r 1/h; rl_limit_req_zone $who zone=z:1m rate=1r/h;"
                        "limit_req_zone $who zone=n:1m rate=1r/m;" +
                        server("location = /a { rl_limit r key=$who; }", "location = /b { rl_limit_req zone=z; }", "location = /c { limit_req zone=n; }"))
         for path, refused in (("/a", 429), ("/b", 503), ("/c", 503)):
@@ -217,7 +217,7 @@ class Rules(Case):
         self.assertEqual(n.get("/a?k=good")["X-Reason"], "exemption")
 
     def test_bans_under_the_names_of_limit_req(self):
-        n = self.nginx("rl_limit_req_zone $arg_k zone=one:1m rate=1r/m;" + server("location / { rl_limit_req zone=one; }"))
+        n = self.nginx("rl_limit_req_zone $arg_k zone=one:1m rate=1r/h;" + server("location / { rl_limit_req zone=one; }"))
         rlctl(n.segment, "ban", "bad", "--for", "1h")
         self.assertEqual(n.statuses("/a?k=bad", 1), [503])
         self.assertIn('limiting requests, ban, by zone "one"', n.log())
