@@ -102,13 +102,15 @@ class Postgres:
         with open(self.log, "ab") as log:
             self.server = subprocess.Popen([os.path.join(self.bin, "postgres"), "-D", data], env=self.environment(), cwd=self.root,
                                            stdout=log, stderr=log, **self.who)
-        try:
-            self.wait_ready()
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{self.logged()}") from error
+        self.wait_ready()
 
     def wait_ready(self):
-        wait_for("PostgreSQL answers", lambda: self.server.poll() is not None or self.psql("SELECT 1", check=False).returncode == 0)
+        try:
+            wait_for("PostgreSQL answers", lambda: self.server.poll() is not None or self.psql("SELECT 1", check=False).returncode == 0)
+            if self.server.poll() is not None:
+                raise AssertionError("PostgreSQL has ended")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.logged()}") from error
 
     def logged(self):
         with open(self.log, encoding="utf-8") as file:
