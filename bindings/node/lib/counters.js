@@ -44,6 +44,7 @@ class Counters {
   resetAll (pattern) { return this.#segment.resetMatching(this, pattern) }
 
   // For other calls of this library, not for programs.
+  number () { return this.#at }
   handle () {
     if (this.#epoch !== out[EPOCH + this.#at]) this.#resolve()
     return this.#space

@@ -185,6 +185,7 @@ class Limiter {
   }
 
   #checkWith (key, cost, options) {
+    if (typeof options !== 'object') throw new TypeError('rl: options: an object is needed')
     if (!isTimeAlone(options)) return this.#checkItem(key, cost, options)
     const { now } = options
     nativeCheck(this.#at, this.#rule, key, cost, now)

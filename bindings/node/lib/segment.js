@@ -56,7 +56,7 @@ class Segment {
     const all = newAnswer(items.length)
     const tickets = items.map((item) => (item.keep ? newTicket() : undefined))
     this.#decide(() => {
-      decided = native.checkAll(this.number(), items.map(itemOf), now, tickets, maxWaitMs, all.ms)
+      decided = native.checkAll(this.number(), this.#items(items), now, tickets, maxWaitMs, all.ms)
     })
     const verdict = VERDICTS[out[0]]
     const results = this.#results(items, all, tickets, now)
@@ -75,7 +75,7 @@ class Segment {
   checkMany (items, { now } = {}) {
     const all = newAnswer(items.length)
     const tickets = items.map((item) => (item.keep ? newTicket() : undefined))
-    this.#decide(() => native.checkMany(this.number(), items.map(itemOf), now, tickets, undefined, all.ms))
+    this.#decide(() => native.checkMany(this.number(), this.#items(items), now, tickets, undefined, all.ms))
     return this.#results(items, all, tickets, now)
   }
 
@@ -89,7 +89,7 @@ class Segment {
   resetMatching (limiter, pattern) {
     const counts = []
     const [match, key] = pattern === undefined ? [] : patternOf(pattern)
-    const rule = limiter === undefined ? ANY_RULE : limiter.handle()
+    const rule = this.#ruleOf(limiter)
     native.resetMatching(this.number(), rule, match, key, counts)
     return { forgotten: counts[0], unknown: counts[1] }
   }
@@ -135,6 +135,18 @@ class Segment {
     }
   }
 
+  // A limiter of another segment has a handle, too, which here is another rule's.
+  #own (limiter) {
+    if (limiter?.number?.() === this.#at) return limiter
+    throw new TypeError('rl: limiter: one of this segment is needed')
+  }
+
+  #ruleOf (limiter) { return limiter === undefined ? ANY_RULE : this.#own(limiter).handle() }
+
+  #items (items) {
+    return items.map((item) => this.#own(item.limiter).item(item.key, item.cost, item))
+  }
+
   #results (items, all, tickets, now) {
     return items.map((item, i) => {
       const result = tickets[i] === undefined ? new Result(all, i) : new KeptResult(all, i, item.limiter, tickets[i])
@@ -144,12 +156,10 @@ class Segment {
 
   #except (what, pattern, until, limiter) {
     const [match, key] = patternOf(pattern)
-    const rule = limiter === undefined ? ANY_RULE : limiter.handle()
+    const rule = this.#ruleOf(limiter)
     return native.except(this.number(), what, rule, match, key, until)
   }
 }
-
-const itemOf = (item) => item.limiter.item(item.key, item.cost, item)
 
 const open = (name = 'default', options) => new Segment(native.open(name, options), name)
 const openPrivate = (options) => new Segment(native.openPrivate(options), '')

@@ -48,6 +48,10 @@ rule_or_any(PyObject *object, const struct segment *segment, int *handle)
 		PyErr_SetString(PyExc_TypeError, "rule: expected an rl.Rule, rl.Counters or None");
 		return -1;
 	}
+	if (((struct rule *)object)->segment != segment) {
+		PyErr_Format(PyExc_ValueError, "rule: %R is of another segment", object);
+		return -1;
+	}
 	*handle = ((struct rule *)object)->handle;
 	return 0;
 }

@@ -44,7 +44,7 @@ def test_what_django_ratelimit_does(cache):
     """get_usage(): add() with the window's rest, else incr(), which may find that the key has just ended."""
     assert cache.add("rl:1", 1, 30) and not cache.add("rl:1", 1, 30)
     assert [cache.incr("rl:1") for _ in range(3)] == [2, 3, 4]
-    assert cache.get("rl:1") == 4 and 29 < cache.ttl("rl:1") <= 30.001
+    assert cache.get("rl:1") == 4 and 0 < cache.ttl("rl:1") <= 30.001
     with pytest.raises(ValueError):
         cache.incr("rl:2")
     assert cache.get("rl:2", 7) == 7 and cache.get("rl:2") is None
@@ -52,7 +52,7 @@ def test_what_django_ratelimit_does(cache):
 
 def test_each_call_of_a_cache(cache):
     cache.set("a", 5)
-    assert 59 < cache.ttl("a") <= 60.001  # TIMEOUT
+    assert 30 < cache.ttl("a") <= 60.001  # TIMEOUT
     cache.set("a", 6, None)
     assert cache.ttl("a") is None and "a" in cache and cache.has_key("a")
     assert cache.touch("a", 10) and cache.ttl("a") <= 10.001 and not cache.touch("b", 10)
@@ -157,14 +157,14 @@ def test_each_call_for_coroutines(name, monkeypatch, which):
     assert of_django <= {call for call in vars(kind) if inspect.iscoroutinefunction(getattr(kind, call))}
 
     async def play():
-        assert await cache.aadd("a", 0, 10) and not await cache.aadd("a", 0, 10)
+        assert await cache.aadd("a", 0, 100) and not await cache.aadd("a", 0, 100)
         assert sorted(await asyncio.gather(*(cache.aincr("a") for _ in range(50)))) == list(range(1, 51))
-        assert cache.get("a") == await cache.aget("a") == 50 and 9 < cache.ttl("a") <= 10.001
-        assert await cache.adecr("a", 2) == 48 and 9 < cache.ttl("a") <= 10.001
+        assert cache.get("a") == await cache.aget("a") == 50 and 50 < cache.ttl("a") <= 100.001
+        assert await cache.adecr("a", 2) == 48 and 50 < cache.ttl("a") <= 100.001
         with pytest.raises(ValueError, match="not found"):
             await cache.aincr("b")
         await cache.aset("b", 5, timeout=20)
-        assert await cache.atouch("b", 40) and 39 < cache.ttl("b") <= 40.001
+        assert await cache.atouch("b", 200) and 100 < cache.ttl("b") <= 200.001
         assert await cache.ahas_key("b") and await cache.adelete("b") and not await cache.ahas_key("b")
         assert await cache.aset_many({"x": 1, "y": 2}, timeout=30) == [] and cache.ttl("y") <= 30.001
         assert await cache.aget_many(["x", "y", "z"]) == {"x": 1, "y": 2}

@@ -292,13 +292,24 @@ def test_bans(private):
     rule, other = private.rule("login", "5/min"), private.rule("other", "5/min")
     rule.ban("alice", seconds=60)
     denied = rule.check("alice")
-    assert denied.reason == "ban" and 59 < denied.retry_after <= 60.001 and other.check("alice")
+    assert denied.reason == "ban" and 30 < denied.retry_after <= 60.001 and other.check("alice")
     assert rule.unban("alice") and not rule.unban("alice") and rule.check("alice")
     private.ban(network="192.0.2.0/24")
     assert other.check("192.0.2.9").retry_after == float("inf")
     private.allow(prefix="user:")
     assert all(rule.check("user:1").reason == "exemption" for _ in range(9))
     assert private.unban(prefix="user:")
+
+
+def test_a_rule_of_another_segment(private):
+    mine, theirs = private.rule("mine", "5/min"), rl.Segment(private=True).rule("theirs", "5/min")
+    for call in (private.ban, private.allow, private.unban, private.reset):
+        for which in ({"key": "alice"}, {"prefix": "a"}):
+            with pytest.raises(ValueError, match="<rl.Rule theirs> is of another segment"):
+                call(rule=theirs, **which)
+    with pytest.raises(ValueError, match="another segment"):
+        private.reset(rule=theirs.segment.counters("space"))
+    assert mine.peek("alice").reason == "limit"
 
 
 # Holding and waiting

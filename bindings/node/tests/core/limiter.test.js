@@ -196,6 +196,14 @@ test('units in flight are held until they are given back', () => {
   segment.close()
 })
 
+test('options are an object', () => {
+  const segment = newSegment()
+  const limiter = segment.define('r', day)
+  for (const wrong of [Date.now(), 1n, 'keep', true, () => 1]) assert.throws(() => limiter.check('a', 1, wrong), /options: an object is needed/)
+  assert.equal(limiter.peek('a').used, 0)
+  segment.close()
+})
+
 test('several rules are allowed all or nothing', () => {
   const segment = newSegment()
   const [few, many] = [segment.define('few', { ...day, capacity: 1 }), segment.define('many', day)]
@@ -211,6 +219,25 @@ test('several rules are allowed all or nothing', () => {
   assert.throws(() => segment.checkAll(Array(33).fill(items[1])), /at most 32/)
   assert.throws(() => segment.checkAll([{ limiter: many, key: null }]), /a key is to be/)
   segment.close()
+})
+
+test('a limiter of another segment is refused', () => {
+  const [one, other] = [newSegment(), newSegment()]
+  const mine = one.define('mine', day)
+  const limiter = other.define('theirs', day)
+  for (const wrong of [limiter, other.counters('space'), undefined, null, 'theirs']) {
+    for (const ask of [(items) => one.checkAll(items), (items) => one.checkMany(items)]) {
+      assert.throws(() => ask([{ limiter: mine, key: 'a' }, { limiter: wrong, key: 'a' }]), /one of this segment is needed/)
+    }
+  }
+  assert.throws(() => one.checkAll([[mine, 'a']]), /limiter: one of this segment is needed/)
+  for (const call of [() => one.ban('a', undefined, limiter), () => one.unban('a', limiter), () => one.resetMatching(limiter)]) {
+    assert.throws(call, /one of this segment is needed/)
+  }
+  assert.deepEqual([mine.peek('a').used, mine.peek('a').reason], [0, 'limit'])
+  const again = rl.open(one.name)
+  assert.equal(again.checkAll([{ limiter: mine, key: 'a' }]).allowed, true, 'the same, opened again')
+  for (const each of [again, one, other]) each.close()
 })
 
 test('bans and exemptions by key, prefix and network', () => {
