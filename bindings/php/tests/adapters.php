@@ -194,6 +194,10 @@ check($ours->attempt('null', 1, fn () => null) === true, 'null is true');
 check($ours->increment('m', 60, 7) === 7 && $ours->remaining('m', 5) === 0 && $ours->retriesLeft('m', 5) === 0, 'never fewer than none');
 check($ours->increment('f', 60, 5) === 5 && $ours->decrement('f', 60, 2) === 3, 'amounts');
 check($ours->hit('g', new DateInterval('PT2M')) === 1 && $ours->availableIn('g') === 120, 'an interval');
+$clock += 1; // no whole millisecond
+check($ours->hit('h', 60) === 1 && $ours->availableIn('h') === 60, 'no second more than was asked for');
+check([$ours->hit('', 60), $ours->hit(null, 60), $ours->attempts('')] === [1, 2, 2], 'an empty key is a key');
+check([$ours->hit('past', -5), $ours->attempts('past'), $ours->hit('past', new DateTimeImmutable('@0'))] === [0, 0, 0], 'what has ended counts nothing');
 
 /* Atomic: attempt() of four processes admits its maximum, and no hit is lost. */
 $name = 'php-laravel-' . getmypid();

@@ -37,7 +37,7 @@ class RateLimiter extends Base
 
     public function increment($key, $decaySeconds = 60, $amount = 1)
     {
-        return $this->counters->add($this->cleanRateLimiterKey($key), $amount, self::seconds($decaySeconds), $this->now())['value'];
+        return $this->counters->add($this->keyOf($key), $amount, self::seconds($decaySeconds), $this->now())['value'];
     }
 
     public function decrement($key, $decaySeconds = 60, $amount = 1)
@@ -75,7 +75,7 @@ class RateLimiter extends Base
 
     public function resetAttempts($key)
     {
-        return $this->counters->drop($this->cleanRateLimiterKey($key), $this->now());
+        return $this->counters->drop($this->keyOf($key), $this->now());
     }
 
     public function remaining($key, $maxAttempts)
@@ -88,14 +88,23 @@ class RateLimiter extends Base
         $this->resetAttempts($key);
     }
 
+    /** A counter's end is a whole millisecond, so up to one later than was asked for: that is no further second. */
     public function availableIn($key)
     {
-        return (int) ceil($this->get($key)['expires_after_ns'] / 1e9);
+        return (int) ceil(max(0, $this->get($key)['expires_after_ns'] - 1_000_000) / 1e9);
     }
 
     private function get($key): array
     {
-        return $this->counters->get($this->cleanRateLimiterKey($key), $this->now());
+        return $this->counters->get($this->keyOf($key), $this->now());
+    }
+
+    /** librl does not count an empty key, so it gets a name. */
+    private function keyOf($key): string
+    {
+        $clean = $this->cleanRateLimiterKey($key);
+
+        return $clean === '' ? '(empty)' : $clean;
     }
 
     private function now(): ?int
@@ -109,9 +118,9 @@ class RateLimiter extends Base
         if ($decay instanceof \DateInterval) {
             $decay = (new \DateTimeImmutable('@0'))->add($decay)->getTimestamp();
         } elseif ($decay instanceof \DateTimeInterface) {
-            $decay = max(0, $decay->getTimestamp() - time());
+            $decay = $decay->getTimestamp() - time();
         }
 
-        return (float) $decay;
+        return max(0.0, (float) $decay);
     }
 }
