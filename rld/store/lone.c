@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nodes.h"
+#include "refused.h"
 
 #define LONE_EVERY (3 * RL_SECOND) /* two masters lend side by side no longer */
 
@@ -94,10 +95,11 @@ take_claim(struct connection *c, struct request *r, struct store_value *v, uint6
 	uint64_t epoch = (uint64_t)store_integer(v, 0);
 	struct node *n = node_of(s, c);
 
-	(void)now_ns;
 	s->pending--;
 	s->is_asking = false;
 	s->is_old |= epoch == 0;
+	if (v && v->type == STORE_ERROR)
+		refused_tell(s, c, v, now_ns);
 	if (epoch > 0 && n) {
 		s->epoch = epoch;
 		use(s, nodes_number_of(s, &c->address));

@@ -121,3 +121,12 @@ nodes_drop_unwanted(struct store *s, uint64_t now_ns)
 			connection_close(c, now_ns);
 	}
 }
+
+void
+nodes_tell(struct store *s, bool *is_told, bool is_trouble, const char *text)
+{
+	if (*is_told == is_trouble)
+		return;
+	*is_told = is_trouble;
+	s->options.report(s->options.report_arg, is_trouble, text);
+}

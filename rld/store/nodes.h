@@ -58,6 +58,9 @@ uint16_t nodes_number_of(void *store, const struct store_address *a);
 /* All slots have a node that answers. */
 bool nodes_are_whole(const struct store *s);
 
+/* A trouble once, and once that it is over; *is_told is the memory of that. */
+void nodes_tell(struct store *s, bool *is_told, bool is_trouble, const char *text);
+
 /* Who is to be connected; and the others are so no more, once they have answered. */
 void nodes_choose_wanted(struct store *s);
 void nodes_drop_unwanted(struct store *s, uint64_t now_ns);

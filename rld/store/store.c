@@ -19,29 +19,20 @@
 
 #include "lone.h"
 #include "nodes.h"
+#include "refused.h"
 
 #define HOPS_MAX 4
-#define WELL_AFTER (5 * RL_SECOND)
 
 /* ---- the map ---- */
-
-static void
-report(struct store *s, bool *is_reported, bool is_trouble, const char *text)
-{
-	if (*is_reported == is_trouble)
-		return;
-	*is_reported = is_trouble;
-	s->options.report(s->options.report_arg, is_trouble, text);
-}
 
 static void
 report_whether_partial(struct store *s)
 {
 	bool is_partial = map_slots(&s->map, MAP_NOBODY) > 0;
 
-	report(s, &s->is_partial, is_partial,
-	       is_partial ? "store: some slots have no node: their keys get no shares"
-	                  : "store: all slots have a node again");
+	nodes_tell(s, &s->is_partial, is_partial,
+	           is_partial ? "store: some slots have no node: their keys get no shares"
+	                      : "store: all slots have a node again");
 }
 
 /* Others say that they load their data, or that who asks is to say who he is. */
@@ -67,9 +58,9 @@ take_map(struct connection *c, struct request *r, struct store_value *v, uint64_
 		nodes_drop_unwanted(s, now_ns);
 		report_whether_partial(s);
 	} else if (v && v->type == STORE_ARRAY && v->count == 0) {
-		report(s, &s->is_partial, true,
-		       "store: it is a cluster, and none of its nodes has a slot: redis-cli "
-		       "--cluster create gives them theirs");
+		nodes_tell(s, &s->is_partial, true,
+		           "store: it is a cluster, and none of its nodes has a slot: redis-cli "
+		           "--cluster create gives them theirs");
 	}
 	store_value_free(v);
 	request_free(r);
@@ -159,29 +150,6 @@ is_no_answer(const struct store_value *v)
 	return false;
 }
 
-/*
- * Once, until nobody has refused for a while: a cluster that mends itself says it a hundred times.
- */
-static void
-report_refused(struct store *s, struct connection *c, const struct store_value *v, uint64_t now_ns)
-{
-	char address[STORE_ADDRESS_MAX], text[200];
-
-	if (store_is_error(v, "TRYAGAIN") || store_is_error(v, "MOVED") || store_is_error(v, "ASK"))
-		return;
-	address_text(&c->address, address);
-	snprintf(text, sizeof text, "store %.60s: %.120s", address, v->text);
-	s->refused_ns = now_ns;
-	report(s, &s->is_refusing, true, text);
-}
-
-static void
-report_answered(struct store *s, uint64_t now_ns)
-{
-	if (s->is_refusing && now_ns - s->refused_ns > WELL_AFTER)
-		report(s, &s->is_refusing, false, "store: it answers all questions again");
-}
-
 static bool
 resend(struct request *r, struct connection *to, uint64_t now_ns)
 {
@@ -268,11 +236,11 @@ take_question(struct connection *c, struct request *r, struct store_value *v, ui
 			store_value_free(v);
 			return;
 		}
-		report_refused(s, c, v, now_ns);
+		refused_tell(s, c, v, now_ns);
 		store_value_free(v);
 		v = NULL;
 	} else if (v) {
-		report_answered(s, now_ns);
+		refused_answered(s, now_ns);
 	}
 	finish(s, r, v, now_ns);
 	store_value_free(v);

@@ -318,6 +318,21 @@ test_a_successor_is_found_beside_the_old_master(void **state)
 	assert_never_used(at[0]);
 }
 
+/* Where no host may write, nobody is used, and who looks for the reason finds it. */
+static void
+test_a_store_that_cannot_be_written(void **state)
+{
+	(void)state;
+	server_start(&a, "unwritten", server_free_port(), "min-replicas-to-write 1");
+	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	open_client(0, NULL, at[0], NULL);
+	wait_until_told(0, "NOREPLICAS");
+	assert_string_equal(used_by(0), "");
+	say(&a, "config set min-replicas-to-write 0");
+	wait_until_used(0, at[0]);
+	assert_null(strstr(strstr(clients[0].told, "NOREPLICAS") + 1, "NOREPLICAS"));
+}
+
 static void
 test_two_masters_are_refused(void **state)
 {
@@ -486,6 +501,7 @@ main(void)
 		cmocka_unit_test_teardown(test_old_master_gets_nobody_back, close_clients),
 		cmocka_unit_test_teardown(test_a_successor_is_found_beside_the_old_master,
 	                                  close_clients),
+		cmocka_unit_test_teardown(test_a_store_that_cannot_be_written, close_clients),
 		cmocka_unit_test_teardown(test_two_masters_are_refused, close_clients),
 		cmocka_unit_test_teardown(test_all_are_heard_first, close_clients),
 		cmocka_unit_test_teardown(test_one_address, close_clients),
