@@ -111,6 +111,8 @@ settle_charge(struct rl *rl, const struct rl_compiled *limit, const struct rl_ch
 		return 0;
 	if (!limit)
 		return rl_handle_no_limit(rl, rl_charge_row(charge)) == -ENOMEM ? -ENOMEM : 0;
+	if (limit->limiter.is_held) /* of what is in flight, it has the row by now */
+		return 0;
 	if (charge->cost < actual) {
 		error = owe(rl, limit, charge, actual - charge->cost, now_ns, &u);
 	} else if (charge->cost > actual) {

@@ -546,6 +546,53 @@ test_read_only(void **state)
 	rl_close(rl);
 }
 
+/* Eight limits of windows that no rule has had before. */
+static void
+take_rows(struct rl *rl, const char *name, const struct rl_limit *first)
+{
+	static uint64_t windows;
+	struct rl_limit more[RL_LIMITS_MAX - 1];
+
+	for (unsigned i = 0; i < RL_LIMITS_MAX - 1; i++)
+		more[i] = (struct rl_limit){.capacity = 1, .window_ns = ++windows * RL_SECOND};
+	assert_true(rl_define(rl, &(struct rl_rule){.name = name,
+	                                            .limit = *first,
+	                                            .more = more,
+	                                            .more_count = RL_LIMITS_MAX - 1}) >= 0);
+}
+
+/*
+ * The rule of a charge is gone, and the row of its limit is one's of what is in flight: nothing is
+ * owed there. Of 16 rows the newest rules have taken all before that one comes again.
+ */
+static void
+test_a_row_that_is_another_limits(void **state)
+{
+	const struct rl_limit flight = {.algorithm = RL_IN_FLIGHT, .capacity = 5};
+	const struct rl_options o = {.keys = 10, .rules = 1, .ring = 64};
+	struct rl_charges charges, held;
+	struct rl_rule_info info;
+	struct rl *rl;
+
+	(void)state;
+	assert_int_equal(rl_open_private(&o, &rl), 0);
+	charge(rl, define(rl, "gone", &limits[2]), "k", 1, T0, &charges);
+	assert_int_equal(rl_forget(rl, "gone"), 1);
+	take_rows(rl, "first", &limits[1]);
+	assert_int_equal(rl_forget(rl, "first"), 1);
+	take_rows(rl, "second", &limits[0]);
+	assert_int_equal(rl_forget(rl, "second"), 1);
+	take_rows(rl, "third", &flight);
+	assert_int_equal(rl_rule_info(rl, 0, &info), 1);
+	assert_int_equal(test_check_at(rl, info.handle, "k", 1, 1, T0, NULL, &held), RL_ALLOWED);
+	assert_int_equal(held.charge[0].limit, charges.charge[0].limit);
+
+	assert_int_equal(rl_settle(rl, &charges, 5), 0);
+	assert_int_equal(test_counter(rl, info.handle, RL_COUNT_settle_debt), 0);
+	assert_int_equal(rl_refund(rl, &held), 1);
+	rl_close(rl);
+}
+
 int
 main(void)
 {
@@ -562,6 +609,7 @@ main(void)
 		cmocka_unit_test(test_shadow),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_in_flight),
+		cmocka_unit_test(test_a_row_that_is_another_limits),
 		cmocka_unit_test(test_two_rules),
 		cmocka_unit_test(test_too_much),
 		cmocka_unit_test_teardown(test_resized, test_unlink),
