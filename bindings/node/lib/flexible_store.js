@@ -83,7 +83,7 @@ class RateLimiterRl extends RateLimiterStoreAbstract {
 
   _getRateLimiterRes (rlKey, changedPoints, count) {
     const msBeforeNext = count.expiresAfterMs === Infinity ? -1 : count.expiresAfterMs
-    return new RateLimiterRes(Math.max(this.points - count.value, 0), msBeforeNext, count.value, count.isNew)
+    return new RateLimiterRes(Math.max(this.points - count.value, 0), msBeforeNext, count.value, count.value === changedPoints)
   }
 }
 

@@ -63,6 +63,17 @@ test('a reward never leaves less than none', async () => {
   assert.equal((await limiter.reward('a', 5)).consumedPoints, 0)
 })
 
+test('who has consumed no more than this is the first in its duration, as their store on Redis tells it', async () => {
+  const limiter = newLimiter({ points: 3 })
+  await limiter.set('a', 0, 5)
+  assert.deepEqual(await said(limiter.get('a')), [true, 0, 3, 5000, true])
+  assert.deepEqual(await said(limiter.consume('a', 2)), [true, 2, 1, 5000, true])
+  assert.deepEqual(await said(limiter.consume('a')), [true, 3, 0, 5000, false])
+  await limiter.reward('a', 3)
+  assert.deepEqual(await said(limiter.consume('a')), [true, 1, 2, 5000, true])
+  assert.deepEqual(await said(limiter.consume('b', 0)), [true, 0, 3, 0, true])
+})
+
 test('a duration of 0 has no end, nor has a set or a block for 0', async () => {
   const limiter = newLimiter({ duration: 0 })
   await limiter.consume('a')
