@@ -8,7 +8,9 @@
  *	          -> rejected: the status of the set
  *
  * A set is asked once for a request with all its subrequests and redirects. A client that goes away
- * while it is delayed ends the request, and that gives back what it held.
+ * while it is delayed ends the request, and that gives back what it held. A subrequest in the
+ * background, as a mirror's, is not delayed: the timer is its connection's, which has the next
+ * request by then.
  */
 #include "ngx_http_rl.h"
 
@@ -79,7 +81,8 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 		.request = r,
 		.pool = r->main->pool,
 		.log = r->connection->log,
-		.wants_answers = conf->wants[name]};
+		.wants_answers = conf->wants[name],
+		.is_background = r->background};
 	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
 	if (rc != NGX_OK)

@@ -220,6 +220,7 @@ struct ngx_rl_request {
 	ngx_pool_t *pool;
 	ngx_log_t *log;
 	ngx_uint_t wants_answers;
+	int is_background; /* no client waits for it, and so it does not wait */
 };
 
 /*

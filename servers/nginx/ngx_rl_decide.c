@@ -439,7 +439,7 @@ static void
 allowed(const struct ask *ask, const struct sum *sum, struct ngx_rl_outcome *outcome)
 {
 	outcome->status = NGX_RL_PASSED;
-	if (sum->delay_ns >= RL_MILLISECOND)
+	if (sum->delay_ns >= RL_MILLISECOND && !ask->request->is_background)
 		outcome->status = ask->set->dry_run ? NGX_RL_DELAYED_DRY_RUN : NGX_RL_DELAYED;
 	else if (sum->is_shadow_denied)
 		outcome->status = NGX_RL_REJECTED_DRY_RUN;
@@ -503,7 +503,7 @@ ngx_rl_decide(struct ngx_rl_request *request, struct ngx_rl_set *set,
 
 	ask.request = request;
 	ask.set = set;
-	ask.flags = ngx_rl_wait_flags(set, outcome);
+	ask.flags = request->is_background ? 0 : ngx_rl_wait_flags(set, outcome);
 	ask.count = 0;
 	ask.has_charges = 0;
 	ask.error = 0;

@@ -332,6 +332,17 @@ class Once(Case):
                               "location = /m { mirror /auth; rl_limit_req zone=one; try_files /b =404; }"))
         self.assertEqual(n.statuses("/a", 2, X_K="x") + n.statuses("/m", 2, X_K="y"), [200, 503, 200, 503])
 
+    def test_a_mirror_is_limited_and_holds_nobody_up(self):
+        origin = self.backend()
+        n = self.nginx("log_subrequest on;" + ZONE + server(f"location / {{ mirror /m; proxy_pass http://127.0.0.1:{origin.port}; }}",
+                                   f"location = /m {{ rl_limit_req zone=one burst=3; proxy_pass http://127.0.0.1:{origin.port}; }}"))
+        c = n.connect()
+        self.assertEqual([n.get("/?k=x", c).status for _ in range(6)], [200] * 6)
+        mirrored = [line.split()[2] for line in n.access(12) if line.startswith("/m ")]
+        self.assertEqual(sorted(mirrored), ["PASSED"] * 4 + ["REJECTED"] * 2)
+        self.assertEqual(n.log_count("delaying request"), 0)
+        c.close()
+
     def test_a_subrequest_alone_is_limited(self):
         n = self.nginx(ZONE.replace("$arg_k", "$remote_addr") +
                        server("location = /a { auth_request /auth; }",
