@@ -375,7 +375,7 @@ int rl_open_private(const struct rl_options *options, struct rl **out);
 
 /*
  * Remove the name, which must be given. Processes that have the segment open keep it until
- * they close it. 0, -EINVAL, -ENOENT, -EACCES, RL_ETWICE or RL_EMOUNT.
+ * they close it. 0, -EINVAL, -ENOENT, -EACCES, RL_EFOREIGN a directory, RL_ETWICE or RL_EMOUNT.
  */
 int rl_unlink(const char *name);
 

@@ -19,6 +19,8 @@ why_not_unlinked(const struct rl_path *path, int error)
 
 	if (error == EPERM) /* of a directory with a sticky bit */
 		return -EACCES;
+	if (error == EISDIR) /* as a container engine makes one of a file that is not there */
+		return RL_EFOREIGN;
 	if (error != EROFS)
 		return -error;
 	return lstat(path->text, &file) < 0 && errno == ENOENT ? -ENOENT : RL_EMOUNT;

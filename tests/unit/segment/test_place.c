@@ -111,6 +111,10 @@ test_made_in_its_own_directory(void **state)
 	assert_int_equal(rl_unlink(test_segment_name()), 0);
 	assert_false(is_there(own()));
 	assert_int_equal(rl_unlink(test_segment_name()), -ENOENT);
+	assert_int_equal(mkdir(own(), 0700), 0);
+	assert_int_equal(test_open_error(&small), RL_EFOREIGN);
+	assert_int_equal(rl_unlink(test_segment_name()), RL_EFOREIGN);
+	assert_int_equal(rmdir(own()), 0);
 }
 
 static void
