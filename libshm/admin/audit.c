@@ -248,8 +248,10 @@ audit_slot(struct audit *a, struct rl_slot slot)
 		return 0;
 	case RL_TAG_LIVE:
 		return audit_live(a, slot);
-	default:
-		return a->visit(RL_FAULT_STATUS, slot.index, a->arg);
+	default: /* MOVED: there is none before another table is in force */
+		return rl_table_is_left(&a->rl->segment.table)
+		               ? 0
+		               : a->visit(RL_FAULT_STATUS, slot.index, a->arg);
 	}
 }
 

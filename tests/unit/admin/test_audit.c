@@ -567,6 +567,40 @@ work(void *arg)
 	return NULL;
 }
 
+/* At the first fault all keys go to another table. */
+static int
+note_and_move(enum rl_fault fault, uint64_t at, void *arg)
+{
+	struct rl_moving moving = {0};
+
+	if (((struct told *)arg)->faults == 0) {
+		assert_int_equal(rl_resize(rl, &(struct rl_resize){.keys = 1000}, 0), 0);
+		assert_int_equal(rl_move_slots_at(rl, 0, UINT64_MAX, T0, &moving), 0);
+	}
+	return note(fault, at, arg);
+}
+
+/* What moves meanwhile is no fault: the audit goes on in the table that it has begun with. */
+static void
+test_a_table_that_is_left_meanwhile(void **state)
+{
+	const uint64_t no_limits = rl_tag_make(RL_TAG_LIVE, 0, RL_TAG_KEY_MASK);
+	struct told told = {0};
+	struct rl_audit counts;
+
+	(void)state;
+	assert_int_equal(rl_open(test_segment_name(), &options, &rl), 0);
+	assert_int_equal(rl_define(rl, &rules[HARD]), 0);
+	for (uint32_t key = 0; key < 100; key++)
+		at_check(rl, 0, &key, sizeof key, 1, T0, NULL);
+	*rl_table_tag(&rl->segment.table, 0) = no_limits;
+	assert_int_equal(rl_audit(rl, note_and_move, &told, &counts), 0);
+	assert_int_equal(told.fault, RL_FAULT_NO_LIMIT);
+	assert_int_equal(told.faults, 1);
+	rl_close(rl);
+	assert_int_equal(rl_unlink(test_segment_name()), 0);
+}
+
 /* Of what is under way nothing is a fault. */
 static void
 test_while_others_work(void **state)
@@ -597,10 +631,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),           cmocka_unit_test(test_nothing_is_written),
-		cmocka_unit_test(test_left_over),       cmocka_unit_test(test_left_leaving),
-		cmocka_unit_test(test_each_fault),      cmocka_unit_test(test_two_keys_of_one_hash),
-		cmocka_unit_test(test_a_visit_ends_it), cmocka_unit_test(test_while_others_work),
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_nothing_is_written),
+		cmocka_unit_test(test_left_over),
+		cmocka_unit_test(test_left_leaving),
+		cmocka_unit_test(test_each_fault),
+		cmocka_unit_test(test_two_keys_of_one_hash),
+		cmocka_unit_test(test_a_visit_ends_it),
+		cmocka_unit_test(test_while_others_work),
+		cmocka_unit_test_teardown(test_a_table_that_is_left_meanwhile, test_unlink),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
