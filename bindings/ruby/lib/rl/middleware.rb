@@ -18,8 +18,8 @@ module RL
   # that does not count. An exception is a 500. What ends without an answer counts. Units in flight are held until the
   # body is closed.
   class Middleware
-    IETF = /\ARate/
-    HEADERS = { ietf: IETF, "ietf-11": IETF, "ietf-7": IETF, x: /\AX-/, none: /\A(?!)/ }.freeze
+    IETF = /\Arate/
+    HEADERS = { ietf: IETF, "ietf-11": IETF, "ietf-7": IETF, x: /\Ax-/, none: /\A(?!)/ }.freeze
 
     def initialize(app, rule, key: nil, trusted: [], client_v6: 64, headers: :ietf, on_error: :deny, count_status: nil)
       @app = app
@@ -81,8 +81,9 @@ module RL
       @proxies.find(env["REMOTE_ADDR"].to_s, env["HTTP_X_FORWARDED_FOR"]).first
     end
 
+    # In lower case, as Rack 3 asks of all names.
     def fields(result)
-      result.headers(set: @set).select { |name, _| name == "Retry-After" || name.match?(@headers) }
+      result.headers(set: @set).transform_keys(&:downcase).select { |name, _| name == "retry-after" || name.match?(@headers) }
     end
 
     def refuse(result)
@@ -90,7 +91,7 @@ module RL
     end
 
     def problem(result, status, fields)
-      [status, { "Content-Type" => "application/problem+json" }.merge(fields), [result.problem(status)]]
+      [status, { "content-type" => "application/problem+json" }.merge(fields), [result.problem(status)]]
     end
 
     def undecided(env, result)
