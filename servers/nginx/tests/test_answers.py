@@ -221,6 +221,11 @@ class Answers(Case):
         self.settled(n, "x", 40)
         self.assertEqual(n.log_count("what a request has cost is no number"), 1)
 
+    def test_an_estimate_of_none_is_a_look(self):
+        n = self.serve("cost=0; rl_settle login cost=$upstream_http_x_usage", rule="2/d")
+        self.assertEqual([n.get("/login?k=x", X_Cost="5").status for _ in range(3)], [401] * 3)
+        self.assertEqual(used(n.segment, "login", "x"), [])
+
     def test_a_client_that_goes_away_has_cost_what_is_known(self):
         n = self.serve("cost=10; rl_settle login cost=$bytes_sent", rule="100000/d")
         self.login.is_open.clear()
