@@ -24,6 +24,17 @@ check_name(cmd_parms *cmd, const char *name)
 		cmd->cmd->name, name, RL_NAME_MAX);
 }
 
+/* In <Limit> and <LimitExcept> it would hold for each method: they are sections for Require. */
+static const char *
+check_methods(cmd_parms *cmd)
+{
+	const char *wrong = ap_check_cmd_context(cmd, NOT_IN_LIMIT);
+
+	return wrong ? apr_pstrcat(cmd->pool, wrong,
+	                           "; RLLimit's if= tells methods apart, or <If> does", NULL)
+	             : NULL;
+}
+
 static struct rule *
 use_rule(cmd_parms *cmd, const char *name)
 {
@@ -246,8 +257,10 @@ set_limit(cmd_parms *cmd, void *to, int argc, char *const argv[])
 {
 	struct section *section = to;
 	struct limit *limit = apr_pcalloc(cmd->pool, sizeof(*limit));
-	const char *wrong;
+	const char *wrong = check_methods(cmd);
 
+	if (wrong)
+		return wrong;
 	if (argc < 1)
 		return "RLLimit needs the name of a rule, or off";
 	if (argc == 1 && strcmp(argv[0], "off") == 0) {
@@ -272,8 +285,10 @@ set_settle(cmd_parms *cmd, void *to, const char *rule, const char *cost)
 {
 	struct section *section = to;
 	struct settle *settle = apr_pcalloc(cmd->pool, sizeof(*settle));
-	const char *wrong = check_name(cmd, rule), *text = rlb_word_value(cost, "cost");
+	const char *wrong = check_methods(cmd), *text = rlb_word_value(cost, "cost");
 
+	if (!wrong)
+		wrong = check_name(cmd, rule);
 	if (!wrong && !text)
 		return bad_word(cmd, cost, "");
 	if (!wrong)
@@ -333,8 +348,10 @@ set_block(cmd_parms *cmd, void *to, int argc, char *const argv[])
 {
 	struct section *section = to;
 	struct block *block = apr_pcalloc(cmd->pool, sizeof(*block));
-	const char *wrong = NULL, *box = BOX_RULE;
+	const char *wrong = check_methods(cmd), *box = BOX_RULE;
 
+	if (wrong)
+		return wrong;
 	if (argc == 1 && strcmp(argv[0], "off") == 0) {
 		section->block = &no_block;
 		return NULL;
@@ -377,7 +394,10 @@ static const char *
 set_allow(cmd_parms *cmd, void *to, const char *word)
 {
 	struct section *section = to;
+	const char *wrong = check_methods(cmd);
 
+	if (wrong)
+		return wrong;
 	if (strcmp(word, "off") == 0) {
 		section->drops_allows = 1;
 		return NULL;
@@ -403,9 +423,8 @@ set_status(cmd_parms *cmd, void *to, const char *word)
 static const char *
 set_dry_run(cmd_parms *cmd, void *to, int is_on)
 {
-	(void)cmd;
 	((struct section *)to)->is_dry_run = is_on;
-	return NULL;
+	return check_methods(cmd);
 }
 
 static const char *

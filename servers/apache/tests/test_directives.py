@@ -689,6 +689,9 @@ class Wrong(unittest.TestCase):
         ("RLHeaders ietf-12", '"ietf-12"'),
         ("RLOnError maybe", '"maybe"'),
         ("RLClientPrefix 33 64", '"33"'),
+        *((f"RLRule x 5/s\n<Location />\n<{of}>\n{inside}\n</{of.split()[0]}>\n</Location>", "within <Limit> or <LimitExcept>")
+          for of in ("Limit POST", "LimitExcept GET")
+          for inside in ("RLLimit x", "RLLimit off", "RLSettle x cost=1", "RLBlock 10s", "RLBlock off", "RLAllow 10.0.0.0/8", "RLDryRun on")),
         ("RLClientPrefix 32 0", '"0"'),
     )
 
