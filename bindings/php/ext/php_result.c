@@ -111,6 +111,35 @@ result_free(zend_object *object)
 	zend_object_std_dtor(object);
 }
 
+static double
+seconds(uint64_t ns)
+{
+	return ns == RL_NEVER_NS ? ZEND_INFINITY : (double)ns / (double)RL_SECOND;
+}
+
+/* What var_dump() and the like show. */
+static HashTable *
+result_shown(zend_object *object, int *is_temporary)
+{
+	const struct result_object *result = OBJECT(result_object, object);
+	const struct rl_result *r = &result->r;
+	char digits[RLB_ERROR_SIZE];
+	zval shown;
+
+	*is_temporary = 1;
+	array_init(&shown);
+	add_assoc_string(&shown, "rule", result->entry->r.name);
+	add_assoc_string(&shown, "verdict", rlb_verdict((int)r->verdict));
+	add_assoc_string(&shown, "reason", rlb_reason((int)r->reason));
+	add_assoc_long(&shown, "limit", r->limit);
+	add_assoc_long(&shown, "remaining", r->remaining);
+	add_assoc_long(&shown, "used", r->used);
+	add_assoc_double(&shown, "retryAfter", seconds(r->retry_after_ns));
+	if (r->error != 0)
+		add_assoc_string(&shown, "error", rlb_error(r->error, digits));
+	return Z_ARRVAL(shown);
+}
+
 void
 rlp_result_init(void)
 {
@@ -118,6 +147,7 @@ rlp_result_init(void)
 	result_handlers.offset = XtOffsetOf(struct result_object, std);
 	result_handlers.free_obj = result_free;
 	result_handlers.clone_obj = NULL;
+	result_handlers.get_debug_info = result_shown;
 }
 
 ZEND_METHOD(Rl_Result, __construct)
@@ -132,12 +162,6 @@ ZEND_METHOD(Rl_Result, __construct)
 		ZEND_PARSE_PARAMETERS_NONE(); \
 		statement;                    \
 	}
-
-static double
-seconds(uint64_t ns)
-{
-	return ns == RL_NEVER_NS ? ZEND_INFINITY : (double)ns / (double)RL_SECOND;
-}
 
 static bool
 is_denied(const struct rl_result *r)

@@ -21,6 +21,7 @@ class TestNative < Minitest::Test
     assert result.denied?
     assert_operator result.retry_after, :>, 0
     assert_equal 0, result.remaining
+    assert_equal ["#<RL::Result denied by login, 0 of 3 remaining>", "#<RL::Result allowed by login, RL_EEMPTY>"], [result.inspect, rule.check("").inspect]
   end
 
   def test_text_has_the_defaults_of_rl_json

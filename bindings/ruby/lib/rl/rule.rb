@@ -30,4 +30,10 @@ module RL
       "#<RL::Rule #{name}>"
     end
   end
+
+  class Result
+    def inspect
+      "#<RL::Result #{verdict} by #{rule.name}, #{error || "#{remaining} of #{limit} remaining"}>"
+    end
+  end
 end
