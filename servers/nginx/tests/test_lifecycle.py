@@ -16,7 +16,7 @@ def server(*locations):
 
 WORKERS = 8
 LIMIT = 100
-RATE = f"rl_rule r {LIMIT}/d algorithm=fixed_window;" + server("location / { rl_limit r key=$arg_k; }")
+RATE = f"rl_rule r {LIMIT}/30d algorithm=fixed_window;" + server("location / { rl_limit r key=$arg_k; }")
 
 
 class Storm:
@@ -60,7 +60,7 @@ class Exactly(Case):
         self.assertEqual(used(n.segment, "r", "x"), [LIMIT])
 
     def test_over_kill_9(self):
-        n = self.nginx(RATE.replace("100/d", "400/d"), workers=WORKERS)
+        n = self.nginx(RATE.replace("100/30d", "400/30d"), workers=WORKERS)
         n.may_complain = True
         storm = Storm(n, "/a?k=x")
         for i in range(6):
@@ -75,7 +75,7 @@ class Exactly(Case):
         self.assertEqual(used(n.segment, "r", "x"), [400])
 
     def test_over_reloads(self):
-        n = self.nginx(RATE.replace("100/d", "400/d"), workers=WORKERS)
+        n = self.nginx(RATE.replace("100/30d", "400/30d"), workers=WORKERS)
         storm = Storm(n, "/a?k=x")
         for i in range(3):
             eventually(lambda: storm.count(200) > 90 * i)
@@ -87,7 +87,7 @@ class Exactly(Case):
     def test_a_reload_with_another_limit(self):
         n = self.nginx(RATE, workers=2)
         self.assertEqual(n.statuses("/a?k=x", LIMIT + 1)[-2:], [200, 429])
-        n.http = RATE.replace("100/d", "103/d")
+        n.http = RATE.replace("100/30d", "103/30d")
         n.reload()
         self.assertEqual(n.statuses("/a?k=x", 4), [200] * 3 + [429])
 

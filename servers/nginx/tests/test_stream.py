@@ -134,7 +134,7 @@ class Conn(Stream):
 
 class Rules(Stream):
     def test_a_rate_of_connections_exactly_with_8_workers(self):
-        n = self.stream("rl_rule r 20/d algorithm=fixed_window;" + server("rl_limit r;"), workers=8)
+        n = self.stream("rl_rule r 20/30d algorithm=fixed_window;" + server("rl_limit r;"), workers=8)
         told = [self.ask(n) for _ in range(40)]
         self.assertEqual((told[:20], set(told[20:])), (["ok"] * 20, {""}))
         self.assertIn('by rule "r"', n.log())

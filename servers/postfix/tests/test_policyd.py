@@ -20,7 +20,7 @@ import support as s
 sys.path.insert(0, os.path.join(s.TOP, "tests", "support"))
 import lent  # noqa: E402
 
-HOURLY = {"messages": {"algorithm": "fixed_window", "limit": "3/day"}}
+HOURLY = {"messages": {"algorithm": "fixed_window", "limit": "3/30d"}}
 
 
 class Policyd(unittest.TestCase):
@@ -78,7 +78,7 @@ class Policyd(unittest.TestCase):
         rule = "r" * 63
         for deny in ("{rule}" * 60, "{seconds}" + "{rule}" * 8, "x" * 399):
             with self.subTest(deny=deny[:12]):
-                server = self.serve({rule: {"algorithm": "fixed_window", "limit": "1/day"}},
+                server = self.serve({rule: {"algorithm": "fixed_window", "limit": "1/30d"}},
                                     checks=[{"rule": rule, "deny": deny}])
                 with server.connect() as client:
                     self.assertEqual(s.ask(client, sasl_username="a"), "action=DUNNO")
@@ -120,7 +120,7 @@ class Policyd(unittest.TestCase):
         self.serve()  # what is stopped at the end
 
     def test_a_thousand_addresses_of_a_network_are_one_client(self):
-        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "20/day"}},
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "20/30d"}},
                             checks=[{"rule": "messages", "key": "client(client_address)"}])
         said = [server.ask(client_address=f"2001:db8:0:7::{i:x}") for i in range(1000)]
         self.assertEqual(said.count("action=DUNNO"), 20)
@@ -128,7 +128,7 @@ class Policyd(unittest.TestCase):
         self.assertEqual([(k["key"], k["used"]) for k in keys], [("2001:db8:0:7::", 20)])
 
     def test_what_has_no_such_part_is_not_limited(self):
-        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}},
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/30d"}},
                             checks=[{"rule": "messages", "key": ["domain(sender)", "network(client_address)"]}])
         for sender in ("", "nobody", "nobody@"):
             self.assertEqual([server.ask(sender=sender, client_address="192.0.2.1") for _ in range(3)], ["action=DUNNO"] * 3)
@@ -140,7 +140,7 @@ class Policyd(unittest.TestCase):
     def test_a_check_applies_where_its_conditions_hold(self):
         names = s.write("names", "# partners\n\n  Partner.Example \n.customers.example\r\n")
         networks = s.write("networks", "192.0.2.0/24\n2001:db8::/32\n203.0.113.7\n")
-        one = {"messages": {"algorithm": "fixed_window", "limit": "1/day"}}
+        one = {"messages": {"algorithm": "fixed_window", "limit": "1/30d"}}
         for conditions, applies, does_not in (
                 ({"if": {"sasl_username": "Alice"}}, [{"sasl_username": "aLICE"}], [{"sasl_username": "bob"}, {"sasl_username": "alice2"}]),
                 ({"if": {"sasl_username": ""}}, [{}, {"sasl_username": ""}], [{"sasl_username": "bob"}]),
@@ -168,7 +168,7 @@ class Policyd(unittest.TestCase):
     def test_a_long_list(self):
         names = s.write("names", "".join(f"u{i:06}\n" for i in range(100000, 0, -1)))
         networks = s.write("networks", "".join(f"10.{i // 256}.{i % 256}.0/24\n" for i in range(5000)))
-        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}}, checks=[
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/30d"}}, checks=[
             {"rule": "messages", "key": "instance", "if": {"sasl_username": f"file:{names}"}, "unless": {"client_address": f"file:{networks}"}}])
         for n, (user, address, answers) in enumerate((("u000001", "192.0.2.1", "DEFER"), ("u100000", "", "DEFER"), ("u100001", "", "DUNNO"),
                                                       ("u000000", "", "DUNNO"), ("u050000", "10.19.135.9", "DUNNO"),
@@ -187,7 +187,7 @@ class Policyd(unittest.TestCase):
         self.assertEqual([server.ask(sasl_username="u100001", instance="newer")[:12] for _ in range(2)], ["action=DUNNO", "action=DEFER"])
 
     def test_who_is_exempt_is_not_asked_about(self):
-        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/day"}}, allow="OK",
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "1/30d"}}, allow="OK",
                             exempt={"sasl_username": ["newsletter"], "client_address": ["127.0.0.0/8", "::1"]})
         for attributes in ({"sasl_username": "Newsletter"}, {"sasl_username": "a", "client_address": "127.0.0.9"},
                            {"sasl_username": "a", "client_address": "::1"}):
@@ -195,7 +195,7 @@ class Policyd(unittest.TestCase):
         self.assertEqual([server.ask(sasl_username="a", client_address="192.0.2.1")[:12] for _ in range(2)], ["action=OK", "action=DEFER"])
 
     def test_actions_of_each_rule(self):
-        server = self.serve({"a": {"algorithm": "fixed_window", "limit": "2/day"}, "b": {"algorithm": "fixed_window", "limit": "3/day"}},
+        server = self.serve({"a": {"algorithm": "fixed_window", "limit": "2/30d"}, "b": {"algorithm": "fixed_window", "limit": "3/30d"}},
                             allow="OK", checks=[
                                 {"rule": "a", "key": "sender", "deny": "HOLD {rule}: {remaining} of {limit} are left"},
                                 {"rule": "b", "key": "recipient", "deny": "DEFER wait {seconds} s",
@@ -268,8 +268,8 @@ class Policyd(unittest.TestCase):
 
     def test_a_bucket_lets_postfix_wait(self):
         server = self.serve({"messages": {"algorithm": "leaky_bucket", "limit": "1/min", "burst": 1}})
-        self.assertEqual([server.ask(sasl_username="a")[:15] for _ in range(3)],
-                         ["action=DUNNO", "action=sleep 60", "action=DEFER 4."])
+        self.assertRegex(" ".join(server.ask(sasl_username="a") for _ in range(3)),
+                         r"^action=DUNNO action=sleep ([1-5]?\d|60) action=DEFER 4\.")
 
     def test_the_segment_may_come_later_and_be_made_anew(self):
         name = f"postfix-later-{os.getpid()}"
@@ -287,7 +287,7 @@ class Policyd(unittest.TestCase):
             s.eventually(lambda: "DEFER 4.7.1" in self.server.ask(sasl_username="a"), "it is used up")
 
     def test_exactly_so_many_over_many_connections_and_processes(self):
-        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "100/day"}})
+        server = self.serve({"messages": {"algorithm": "fixed_window", "limit": "100/30d"}})
 
         def client(_):
             with server.connect() as connection:

@@ -59,7 +59,7 @@ postlog unix-dgram n - n - 1 postlogd
 rl-spawned unix - n n - 0 spawn user=nobody argv=/bin/sh {spawned}
 """
 
-RULES = {"messages": {"algorithm": "fixed_window", "limit": "20/day"},
+RULES = {"messages": {"algorithm": "fixed_window", "limit": "20/30d"},
          "slow": {"algorithm": "leaky_bucket", "limit": "1/s", "burst": 5}}
 
 
