@@ -49,23 +49,29 @@ ask(struct store *s, struct connection *c, request_take *take, int argc, const c
 
 /* ---- whom to use ---- */
 
+/* That it is over is told once somebody is used. */
 static void
-tell(struct store *s, struct node *n, const char *trouble)
+tell(struct store *s, struct node *n, const char *trouble, enum role_verdict verdict)
 {
 	char address[STORE_ADDRESS_MAX], text[STORE_ADDRESS_MAX + 240];
 
 	if (strcmp(n->trouble, trouble) == 0)
 		return;
 	snprintf(n->trouble, sizeof n->trouble, "%s", trouble);
+	if (trouble[0] == '\0' && verdict != ROLE_USE)
+		return;
 	address_text(&n->c.address, address);
 	snprintf(text, sizeof text, "store %s: %s", address,
-	         trouble[0] ? trouble : "there is no other master any more");
+	         trouble[0] ? trouble : "there is one master, and it is asked");
 	s->options.report(s->options.report_arg, trouble[0] != '\0', text);
 }
 
 static const char *
 trouble_of(const struct role_choice *choice, size_t number, const struct role *role)
 {
+	if (role->kind == ROLE_REPLICA && choice->verdict == ROLE_NOBODY)
+		return "it is a replica, and none of 'nodes' is a master that answers: nobody is "
+		       "asked";
 	if (role->kind != ROLE_MASTER || (choice->verdict == ROLE_USE && choice->number == number))
 		return "";
 	if (choice->verdict == ROLE_TWO)
@@ -170,7 +176,7 @@ decide(struct store *s, uint64_t now_ns)
 			return;
 		}
 	for (size_t i = 0; i < c.count; i++)
-		tell(s, s->nodes[c.numbers[i]], trouble_of(&choice, i, c.roles[i]));
+		tell(s, s->nodes[c.numbers[i]], trouble_of(&choice, i, c.roles[i]), choice.verdict);
 	if (choice.verdict == ROLE_USE) {
 		claim(s, c.numbers[choice.number], now_ns);
 		return;
@@ -278,7 +284,8 @@ take_named(struct connection *c, struct request *r, struct store_value *v, uint6
 	struct store_address a;
 	uint64_t epoch;
 
-	(void)c;
+	if (v && v->type == STORE_ERROR)
+		refused_tell(s, c, v, now_ns);
 	s->unheard += v == NULL;
 	if (role_named(v, &a, &epoch) && (s->named.port == 0 || epoch > s->naming_epoch)) {
 		s->named = a;

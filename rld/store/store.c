@@ -142,7 +142,7 @@ is_no_answer(const struct store_value *v)
 	static const char *const words[] = {"TRYAGAIN", "CLUSTERDOWN", "LOADING",    "READONLY",
 	                                    "BUSY",     "MASTERDOWN",  "UNKILLABLE", "NOREPLICAS",
 	                                    "MISCONF",  "OOM",         "NOAUTH",     "NOPERM",
-	                                    "MOVED",    "ASK",         "NOSCRIPT"};
+	                                    "MOVED",    "ASK",         "NOSCRIPT",   "ERR"};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
 		if (store_is_error(v, words[i]))

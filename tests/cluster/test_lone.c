@@ -19,7 +19,7 @@
 #include "server.h"
 #include "testing.h"
 
-#define TIMEOUT (150 * RL_MILLISECOND)
+#define TIMEOUT (2 * RL_SECOND) /* a server may be late */
 #define EPOCH "rl1:{hosts}:epoch"
 #define HOSTS 2
 
@@ -333,6 +333,21 @@ test_a_store_that_cannot_be_written(void **state)
 	assert_null(strstr(strstr(clients[0].told, "NOREPLICAS") + 1, "NOREPLICAS"));
 }
 
+/* As an address for readers is. */
+static void
+test_a_replica_alone_is_told(void **state)
+{
+	(void)state;
+	server_start(&a, "reader", server_free_port(), "replicaof 127.0.0.1 1");
+	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	open_client(0, NULL, at[0], NULL);
+	wait_until_told(0, "it is a replica, and none of 'nodes' is a master that answers");
+	assert_string_equal(used_by(0), "");
+	say(&a, "replicaof no one");
+	wait_until_used(0, at[0]);
+	wait_until_told(0, "there is one master, and it is asked");
+}
+
 static void
 test_two_masters_are_refused(void **state)
 {
@@ -351,7 +366,7 @@ test_two_masters_are_refused(void **state)
 	say(&b, "replicaof 127.0.0.1 1");
 	wait_until_used(0, at[0]);
 	wait_until_used(1, at[0]);
-	wait_until_told(0, "there is no other master any more");
+	wait_until_told(0, "there is one master, and it is asked");
 }
 
 /* The first that answers may be an old one: who is slow is heard, too. */
@@ -432,7 +447,7 @@ start_sentinel(unsigned port, unsigned master)
 	fprintf(to,
 	        "port %u\nbind 127.0.0.1\ndir %s\nlogfile %s/sentinel.log\n"
 	        "sentinel monitor limits 127.0.0.1 %u 1\n"
-	        "sentinel down-after-milliseconds limits 300\n"
+	        "sentinel down-after-milliseconds limits 2000\n"
 	        "sentinel failover-timeout limits 2000\n",
 	        port, server_base(), server_base(), master);
 	assert_int_equal(fclose(to), 0);
@@ -456,6 +471,9 @@ test_sentinel_names_the_master(void **state)
 	start_pair("named");
 	start_sentinel(port, a.port);
 	snprintf(where, sizeof where, "127.0.0.1:%u", port);
+	open_client(1, "others", where, NULL);
+	wait_until_told(1, "No such master with that name");
+	store_close(clients[1].store, clock_ns());
 	open_client(0, "limits", where, NULL);
 	open_client(1, "limits", where, NULL);
 	wait_until_used(0, at[0]);
@@ -502,6 +520,7 @@ main(void)
 		cmocka_unit_test_teardown(test_a_successor_is_found_beside_the_old_master,
 	                                  close_clients),
 		cmocka_unit_test_teardown(test_a_store_that_cannot_be_written, close_clients),
+		cmocka_unit_test_teardown(test_a_replica_alone_is_told, close_clients),
 		cmocka_unit_test_teardown(test_two_masters_are_refused, close_clients),
 		cmocka_unit_test_teardown(test_all_are_heard_first, close_clients),
 		cmocka_unit_test_teardown(test_one_address, close_clients),

@@ -605,6 +605,7 @@ test_refusals(void **state)
 		"-NOREPLICAS Not enough good replicas to write.\r\n",
 		"-NOAUTH Authentication required.\r\n",
 		"-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+		"-ERR The user executing the script can't run this command or subcommand\r\n",
 	};
 	const int count = sizeof refusals / sizeof refusals[0];
 
