@@ -9,8 +9,8 @@
  *
  * A set is asked once for a request with all its subrequests and redirects. A client that goes away
  * while it is delayed ends the request, and that gives back what it held. A subrequest in the
- * background, as a mirror's, is not delayed: the timer is its connection's, which has the next
- * request by then.
+ * background, as a mirror's, is not delayed, for the timer is its connection's, which has the next
+ * request by then; nor is its client told of it.
  */
 #include "ngx_http_rl.h"
 
@@ -76,12 +76,13 @@ static ngx_int_t
 ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_name name,
         struct ngx_http_rl_state *state, struct ngx_rl_outcome *outcome)
 {
+	ngx_uint_t wants = r->background ? 0 : conf->wants[name];
 	struct ngx_rl_request request = {
 		.main = ngx_http_get_module_main_conf(r, ngx_http_rl_module),
 		.request = r,
 		.pool = r->main->pool,
 		.log = r->connection->log,
-		.wants_answers = conf->wants[name],
+		.wants_answers = wants,
 		.is_background = r->background};
 	ngx_int_t rc = ngx_rl_decide(&request, &conf->sets[name], outcome);
 
@@ -90,8 +91,8 @@ ask_set(ngx_http_request_t *r, struct ngx_http_rl_conf *conf, enum ngx_rl_set_na
 	if (outcome->status == NGX_RL_NONE)
 		return NGX_DECLINED;
 	state->last = outcome;
-	state->last_wants = conf->wants[name];
-	state->wants |= state->last_wants;
+	state->last_wants = wants;
+	state->wants |= wants;
 	if (outcome->status != NGX_RL_PASSED)
 		ngx_rl_log_outcome(&request, &conf->sets[name], name, outcome);
 	if (outcome->status == NGX_RL_REJECTED)
@@ -135,6 +136,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 {
 	struct ngx_http_rl_conf *conf = ngx_http_get_module_loc_conf(r, ngx_http_rl_module);
 	struct ngx_http_rl_state *state = NULL;
+	int tells = conf->tells && !r->background;
 
 	for (int name = conf->first; name < conf->end; name++) {
 		struct ngx_rl_outcome *outcome;
@@ -152,7 +154,7 @@ ngx_http_rl_handler(ngx_http_request_t *r)
 			continue;
 		rc = ask_set(r, conf, (enum ngx_rl_set_name)name, state, outcome);
 		if (rc != NGX_DECLINED)
-			return rc == NGX_AGAIN || !conf->tells ? rc : finish(r, conf, state, rc);
+			return rc == NGX_AGAIN || !tells ? rc : finish(r, conf, state, rc);
 	}
-	return conf->tells ? finish(r, conf, state, NGX_DECLINED) : NGX_DECLINED;
+	return tells ? finish(r, conf, state, NGX_DECLINED) : NGX_DECLINED;
 }

@@ -335,9 +335,10 @@ class Once(Case):
     def test_a_mirror_is_limited_and_holds_nobody_up(self):
         origin = self.backend()
         n = self.nginx("log_subrequest on;" + ZONE + server(f"location / {{ mirror /m; proxy_pass http://127.0.0.1:{origin.port}; }}",
-                                   f"location = /m {{ rl_limit_req zone=one burst=3; proxy_pass http://127.0.0.1:{origin.port}; }}"))
+                                   f"location = /m {{ rl_limit_req zone=one burst=3; rl_headers ietf; proxy_pass http://127.0.0.1:{origin.port}; }}"))
         c = n.connect()
-        self.assertEqual([n.get("/?k=x", c).status for _ in range(6)], [200] * 6)
+        answers = [n.get("/?k=x", c) for _ in range(6)]
+        self.assertEqual([(a.status, a["RateLimit"], a["Retry-After"]) for a in answers], [(200, None, None)] * 6)
         mirrored = [line.split()[2] for line in n.access(12) if line.startswith("/m ")]
         self.assertEqual(sorted(mirrored), ["PASSED"] * 4 + ["REJECTED"] * 2)
         self.assertEqual(n.log_count("delaying request"), 0)
