@@ -20,6 +20,9 @@ import rl
 import rl.limits
 from limits.strategies import STRATEGIES
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../../tests/support"))
+from ports import listens  # noqa: E402
+
 KEY = "203.0.113.241"
 ROUNDS, CALLS = 200, 500
 
@@ -59,7 +62,7 @@ def server(words, path):
     """A server on a unix socket, which ends with the context."""
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            while not os.path.exists(path):
+            while not listens(path):
                 if process.poll() is not None:
                     raise RuntimeError(f"{words[0]} ended")
                 time.sleep(0.05)

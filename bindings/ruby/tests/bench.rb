@@ -8,6 +8,7 @@ require "active_support/cache"
 require "active_support/notifications"
 require "rack/attack"
 require "rl/rack_attack"
+require "socket"
 require "tmpdir"
 
 ROUNDS = 9
@@ -41,9 +42,16 @@ def table(title, unit, numbers, base)
   puts "x is times #{unit}"
 end
 
+# A socket is there a moment before its server listens.
+def listens?(socket)
+  UNIXSocket.open(socket) { true }
+rescue SystemCallError
+  false
+end
+
 def server(command, dir, socket)
   pid = spawn(*command, chdir: dir, out: "#{dir}/log", err: "#{dir}/log")
-  200.times { File.socket?(socket) ? break : sleep(0.05) }
+  200.times { listens?(socket) ? break : sleep(0.05) }
   pid
 end
 
