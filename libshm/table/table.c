@@ -122,16 +122,24 @@ rl_table_is_crowded(const struct rl_table *t, const struct rl_candidates *p)
 	return true;
 }
 
-bool
-rl_table_has(const struct rl_table *t, const struct rl_candidates *p)
+static bool
+line_has(const uint64_t *tags, uint64_t key)
 {
-	for (unsigned i = 0; i < RL_CANDIDATES; i++) {
-		uint64_t tag = rl_atomic_load(rl_table_tag(t, rl_table_candidate(p, i)));
+	for (unsigned i = 0; i < RL_BUCKET_SLOTS; i++) {
+		uint64_t tag = rl_atomic_load(&tags[i]);
 
-		if (rl_tag_is(tag, RL_TAG_LIVE, p->key) || rl_tag_is(tag, RL_TAG_FREE, p->key))
+		if ((tag & RL_TAG_KEY_MASK) == key &&
+		    (rl_tag_status(tag) == RL_TAG_LIVE || rl_tag_status(tag) == RL_TAG_FREE))
 			return true;
 	}
 	return false;
+}
+
+bool
+rl_table_has(const struct rl_table *t, const struct rl_candidates *p)
+{
+	return line_has(rl_table_tag(t, p->first[0]), p->key) ||
+	       line_has(rl_table_tag(t, p->first[1]), p->key);
 }
 
 /* See the head of the file. RL_CLAIM_BUSY: others changed the slot, start again. */
