@@ -113,7 +113,7 @@ fish_proposes() {
 	touch my.dump
 	"$RLCTL" completion zsh >script
 	zsh -n script
-	run_on_terminal 100 24 "ZDOTDIR=$BATS_TEST_TMPDIR PS1='ready> ' zsh -f"
+	run_on_terminal 250 24 "ZDOTDIR=$BATS_TEST_TMPDIR PS1='ready> ' zsh -f"
 	sees '^ready>'
 	tm send-keys "autoload -U compinit; compinit -u -D; source ./script; clear" Enter
 	sees_no compinit
