@@ -197,6 +197,13 @@ rl_without_slot_over(const struct rl_part *p, struct rl_slot slot, int *decided)
 
 	if (!is_new(p, slot, &v))
 		return true;
+	if (!has_place(p) && rl_sets_are_used(p->segment, p->now_ns)) {
+		/* a debt of a network that has given way: nobody knows what it would carry */
+		if (p->result)
+			rl_result_undecided(p->result, -ENOSPC);
+		*decided = RL_UNDECIDED;
+		return false;
+	}
 	*decided = RL_AGAIN;
 	if (rl_overflow_carry(p->segment, p->limit, place_of(p), slot, &v, p->now_ns) ==
 	    RL_CARRY_DONE)

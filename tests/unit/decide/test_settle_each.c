@@ -546,6 +546,39 @@ test_read_only(void **state)
 	rl_close(rl);
 }
 
+/*
+ * A network that has given way since, and there is room again: its name is not known, so nobody
+ * finds what it has used, and the debt must not begin a slot without that.
+ */
+static void
+test_a_network_that_gave_way(void **state)
+{
+	struct rl_limit networks = limits[2];
+	struct rl_charges charges[16];
+	unsigned lost = 0;
+	char key[32];
+
+	(void)state;
+	networks.prefix_v4 = 24;
+	struct rl *rl = open_ring(1);
+	int rule = define(rl, "r", &networks), other = define(rl, "other", &limits[2]);
+	for (int i = 0; i < 16; i++) {
+		snprintf(key, sizeof key, "10.0.%d.1", i);
+		charge(rl, rule, key, CAPACITY - 1, T0, &charges[i]);
+	}
+	assert_int_equal(at_check(rl, other, "key", 3, 1, T0, NULL), RL_ALLOWED);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_folded), 1);
+	assert_int_equal(rl_reset(rl, other, "key", 3), 1);
+	for (int i = 0; i < 16; i++) {
+		charges[i].now_ns = T0;
+		lost += rl_settle(rl, &charges[i], CAPACITY) == -ENOSPC;
+		snprintf(key, sizeof key, "10.0.%d.1", i);
+		assert_int_equal(at_check(rl, rule, key, strlen(key), 2, T0, NULL), RL_DENIED);
+	}
+	assert_int_equal(lost, 1);
+	rl_close(rl);
+}
+
 /* Eight limits of windows that no rule has had before. */
 static void
 take_rows(struct rl *rl, const char *name, const struct rl_limit *first)
@@ -604,6 +637,7 @@ main(void)
 		cmocka_unit_test(test_in_a_full_table),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_networks),
+		cmocka_unit_test(test_a_network_that_gave_way),
 		cmocka_unit_test(test_prefetched),
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_shadow),
