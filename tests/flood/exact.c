@@ -9,7 +9,8 @@
  * of a few keys, which are at their limits all the time, in another all keys are equal; the rules
  * take turns, so that keys lose their places and come back. Clocks are late by up to the buffer,
  * or stand at an edge of a sub-bucket. There are costs, capacities of requests' own, requests
- * under both rules, refunds, resets, peeks and sweeps.
+ * under both rules, refunds, resets, peeks and sweeps. Some requests are settled, at once or
+ * much later, to less than they were charged or to more.
  *
  * What is checked (exit code 1 if it is not so)
  *
@@ -20,9 +21,8 @@
  *
  * With --kills, see storm.c, processes do this at the same time and are killed.
  *
- * A run is chosen by its seed alone, but for the secret of the segment's hash, which decides who
- * shares an overflow counter and a place. So a fault may need some repetitions: exact --seed N
- * --times 100 --trace.
+ * A run is chosen by its seed, and by the secret of the segment's hash, which decides who shares an
+ * overflow counter and a place: exact --seed N --secret N --times 1 --trace is one run again.
  */
 
 #include <err.h>
@@ -31,6 +31,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "at.h"
 #include "dice.h"
@@ -40,12 +41,14 @@
 
 #define RUN 5000  /* requests of a segment */
 #define PENDING 8 /* charges that may still be given back */
+#define KEPT 32   /* charges that may still be settled */
 #define COSTS 32  /* of the least, a limit admits no more at once: the log has room for them */
 #define SHOWN 10  /* over-admissions that are told of */
 
 struct arguments {
 	enum rl_on_full on_full;
 	uint64_t seed;
+	uint64_t secret;
 	uint64_t requests;
 	uint64_t times;   /* 0: as many seeds as there are runs; else this one so often */
 	unsigned seconds; /* of a storm */
@@ -60,6 +63,8 @@ struct totals {
 	uint64_t early; /* denied when they came back */
 	uint64_t strangers;
 	uint64_t folded;
+	uint64_t lowered; /* settled to less */
+	uint64_t owed;    /* units of debts */
 	uint64_t damaged; /* segments */
 };
 
@@ -67,11 +72,13 @@ struct totals {
 struct pending {
 	unsigned rule, key;
 	uint64_t id;
+	uint64_t cost;
 	struct rl_charges charges;
 };
 
 struct run {
 	struct world world;
+	uint64_t secret;
 	uint64_t dice;
 	uint64_t now_ns; /* the latest that any clock has shown */
 	uint64_t step_ns;
@@ -79,11 +86,24 @@ struct run {
 	uint64_t phase; /* requests */
 	uint64_t ids;
 	struct pending pending[PENDING];
+	struct pending kept[KEPT];
 	FILE *trace; /* NULL: none */
 	struct totals *totals;
 };
 
 static struct run run; /* large */
+
+static uint64_t secret_dice;
+
+/* In place of the kernel's: the secret of a segment's hash is a run's. */
+ssize_t
+getrandom(void *bytes, size_t size, unsigned flags)
+{
+	(void)flags;
+	for (size_t i = 0; i < size; i++)
+		((unsigned char *)bytes)[i] = (unsigned char)dice(&secret_dice);
+	return (ssize_t)size;
+}
 
 __attribute__((format(printf, 2, 3))) static void
 trace(const struct run *r, const char *format, ...)
@@ -102,8 +122,9 @@ tell_over(struct run *r, unsigned rule, unsigned limit, unsigned key, uint64_t a
 {
 	if (r->totals->over++ >= SHOWN)
 		return;
-	printf("over-admission: rule %u limit %u key %u at %" PRIu64 ", request %" PRIu64 " of ",
-	       rule, limit, key, at_ns - WORLD_START_NS, r->ids);
+	printf("over-admission: rule %u limit %u key %u at %" PRIu64 ", request %" PRIu64
+	       " of secret %" PRIu64 ", ",
+	       rule, limit, key, at_ns - WORLD_START_NS, r->ids, r->secret);
 	world_print(&r->world);
 }
 
@@ -230,7 +251,8 @@ ask(struct run *r)
 	      "): %d by %d, %" PRIu32 " of %" PRIu32 "\n",
 	      r->ids, rule, text, item.cost, at_ns - WORLD_START_NS, r->now_ns - WORLD_START_NS,
 	      verdict, result.reason, result.used, result.limit);
-	*p = (struct pending){.rule = rule, .key = key, .id = r->ids, .charges = p->charges};
+	*p = (struct pending){
+		.rule = rule, .key = key, .id = r->ids, .cost = item.cost, .charges = p->charges};
 	if (verdict == RL_ALLOWED)
 		admitted(r, rule, key, &item, at_ns);
 	else
@@ -260,18 +282,97 @@ ask_both(struct run *r)
 	r->totals->undecided += verdict == RL_UNDECIDED;
 }
 
+/* Of an admission so much counts still, under each of its limits. */
+static void
+lower(struct run *r, const struct pending *p, uint64_t stays)
+{
+	struct world_rule *rule = &r->world.rule[p->rule];
+
+	for (unsigned i = 0; i < rule->limits; i++)
+		log_take_back(&rule->limit[i].log[world_counted_as(&r->world, i, p->key)],
+		              &rule->limit[i].exact, r->now_ns, p->id, stays);
+}
+
 static void
 give_back(struct run *r)
 {
 	struct pending *p = &r->pending[dice_below(&r->dice, PENDING)];
-	struct world_rule *rule = &r->world.rule[p->rule];
 
 	if (p->charges.count == 0 || at_refund(r->world.rl, &p->charges, choose_clock(r)) != 1)
 		return;
 	trace(r, "%" PRIu64 " is given back\n", p->id);
-	for (unsigned i = 0; i < rule->limits; i++)
-		log_take_back(&rule->limit[i].log[world_counted_as(&r->world, i, p->key)],
-		              &rule->limit[i].exact, r->now_ns, p->id);
+	lower(r, p, 0);
+}
+
+/* An admission is to be settled, sooner or later. */
+static void
+keep(struct run *r)
+{
+	struct pending *p = &r->pending[dice_below(&r->dice, PENDING)];
+	struct pending *kept = &r->kept[dice_below(&r->dice, KEPT)];
+
+	if (p->charges.count == 0 || kept->charges.count > 0)
+		return;
+	*kept = *p;
+	p->charges.count = 0;
+}
+
+/* Less as a rule; more by a little, at times by much. */
+static uint64_t
+choose_actual(struct run *r, const struct pending *p)
+{
+	uint64_t most = r->world.rule[p->rule].cost_most;
+
+	if (dice_one_in(&r->dice, 32))
+		return p->cost + dice_below(&r->dice, 2 * most);
+	if (dice_one_in(&r->dice, 8))
+		return p->cost + 1 + dice_below(&r->dice, p->cost);
+	return dice_below(&r->dice, p->cost + 1);
+}
+
+/*
+ * A debt of several limits that was not counted in full by each of them is forgiven, for nobody
+ * tells by which.
+ */
+static void
+owe(struct run *r, const struct pending *p, uint64_t at_ns, uint64_t units, uint64_t counted)
+{
+	struct world_rule *rule = &r->world.rule[p->rule];
+
+	r->totals->owed += counted;
+	for (unsigned i = 0; i < rule->limits && counted == units * rule->limits; i++)
+		log_owe(&rule->limit[i].log[world_counted_as(&r->world, i, p->key)],
+		        &rule->limit[i].exact, at_ns, units);
+}
+
+static uint64_t
+owed_in_all(const struct run *r)
+{
+	return world_counter(&r->world, RL_COUNT_settle_debt);
+}
+
+static void
+settle(struct run *r)
+{
+	struct pending *p = &r->kept[dice_below(&r->dice, KEPT)];
+	uint64_t actual, at_ns, before;
+	int done;
+
+	if (p->charges.count == 0)
+		return;
+	actual = choose_actual(r, p);
+	at_ns = choose_clock(r);
+	before = actual > p->cost ? owed_in_all(r) : 0;
+	done = at_settle(r->world.rl, &p->charges, actual, at_ns);
+	trace(r, "%" PRIu64 " settled to %" PRIu64 " at %" PRIu64 " (now %" PRIu64 "): %d\n", p->id,
+	      actual, at_ns - WORLD_START_NS, r->now_ns - WORLD_START_NS, done);
+	p->charges.count = 0;
+	if (actual > p->cost) {
+		owe(r, p, at_ns, actual - p->cost, owed_in_all(r) - before);
+	} else if (actual < p->cost && done == 1) {
+		r->totals->lowered++;
+		lower(r, p, actual);
+	}
 }
 
 /* Of an address this forgets its network as well. */
@@ -303,6 +404,10 @@ step(struct run *r)
 		reset(r);
 	if (dice_one_in(&r->dice, 50))
 		give_back(r);
+	if (dice_one_in(&r->dice, 3))
+		keep(r);
+	if (dice_one_in(&r->dice, 2))
+		settle(r);
 	if (dice_one_in(&r->dice, 10))
 		ask_both(r);
 	else
@@ -311,11 +416,13 @@ step(struct run *r)
 
 /* In a window come 1 to 16 times as many requests as there are places. */
 static void
-run_one(uint64_t seed, const struct arguments *a, struct totals *totals)
+run_one(uint64_t seed, uint64_t secret, const struct arguments *a, struct totals *totals)
 {
 	struct run *r = &run;
 	struct rl_info info;
 
+	r->secret = secret;
+	secret_dice = dice_mix(seed) + secret;
 	world_open(&r->world, seed, a->on_full, NULL);
 	rl_info(r->world.rl, &info);
 	totals->requests += RUN;
@@ -328,6 +435,8 @@ run_one(uint64_t seed, const struct arguments *a, struct totals *totals)
 	r->totals = totals;
 	for (unsigned i = 0; i < PENDING; i++)
 		r->pending[i].charges.count = 0;
+	for (unsigned i = 0; i < KEPT; i++)
+		r->kept[i].charges.count = 0;
 	for (unsigned i = 0; i < RUN; i++)
 		step(r);
 	totals->strangers += world_counter(&r->world, RL_COUNT_reserved);
@@ -338,7 +447,7 @@ run_one(uint64_t seed, const struct arguments *a, struct totals *totals)
 
 /* What was asked in a run is told if something was wrong in it. */
 static void
-run_traced(uint64_t seed, const struct arguments *a, struct totals *totals)
+run_traced(uint64_t seed, uint64_t secret, const struct arguments *a, struct totals *totals)
 {
 	uint64_t wrong = totals->over + totals->early + totals->damaged;
 	char *text = NULL;
@@ -347,7 +456,7 @@ run_traced(uint64_t seed, const struct arguments *a, struct totals *totals)
 	run.trace = open_memstream(&text, &size);
 	if (!run.trace)
 		err(2, NULL);
-	run_one(seed, a, totals);
+	run_one(seed, secret, a, totals);
 	fclose(run.trace);
 	run.trace = NULL;
 	if (totals->over + totals->early + totals->damaged != wrong)
@@ -361,11 +470,13 @@ run_all(const struct arguments *a)
 	struct totals t = {0};
 
 	for (uint64_t i = 0; t.requests < a->requests || i < a->times; i++)
-		(a->is_traced ? run_traced : run_one)(a->times > 0 ? a->seed : a->seed + i, a, &t);
+		(a->is_traced ? run_traced : run_one)(a->times > 0 ? a->seed : a->seed + i,
+		                                      a->secret + i, a, &t);
 	printf("%" PRIu64 " requests, %" PRIu64 " admitted, %" PRIu64 " of strangers, %" PRIu64
-	       " keys folded; %" PRIu64 " over-admissions, %" PRIu64 " undecided, %" PRIu64
-	       " came back too early\n",
-	       t.requests, t.admitted, t.strangers, t.folded, t.over, t.undecided, t.early);
+	       " keys folded, %" PRIu64 " settled to less, %" PRIu64 " units owed; %" PRIu64
+	       " over-admissions, %" PRIu64 " undecided, %" PRIu64 " came back too early\n",
+	       t.requests, t.admitted, t.strangers, t.folded, t.lowered, t.owed, t.over,
+	       t.undecided, t.early);
 	return t.over > 0 || t.early > 0 || t.damaged > 0 ||
 	       (a->on_full == RL_FULL_RESERVE && t.undecided > 0);
 }
@@ -373,13 +484,15 @@ run_all(const struct arguments *a)
 static void
 usage(FILE *file)
 {
-	fputs("usage: exact [--on-full POLICY] [--seed N] [--requests N | --times N] [--trace]\n"
+	fputs("usage: exact [--on-full POLICY] [--seed N] [--secret N] [--requests N | --times N]\n"
+	      "             [--trace]\n"
 	      "       exact [--on-full POLICY] [--seed N] --kills SECONDS\n"
 	      "\n"
 	      "Random requests to tiny segments that are full, beside an exact log of each key.\n"
 	      "\n"
 	      "  --on-full POLICY   deny, allow or reserve, which is the default\n"
 	      "  --seed N           of the first run; each has its own\n"
+	      "  --secret N         of the first run's hash; each has its own; 0\n"
 	      "  --requests N       in all; 1000000\n"
 	      "  --times N          only the run of the seed, so often\n"
 	      "  --trace            print the requests of runs with a fault\n"
@@ -428,6 +541,9 @@ parse_option(int option, struct arguments *a)
 		a->times = parse_number(optarg);
 		a->requests = 0;
 		break;
+	case 'x':
+		a->secret = parse_number(optarg);
+		break;
 	case 'k':
 		a->seconds = (unsigned)parse_number(optarg);
 		break;
@@ -444,10 +560,15 @@ int
 main(int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"on-full", required_argument, NULL, 'f'},  {"seed", required_argument, NULL, 's'},
-		{"requests", required_argument, NULL, 'r'}, {"times", required_argument, NULL, 'n'},
-		{"kills", required_argument, NULL, 'k'},    {"trace", no_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},           {0},
+		{"on-full", required_argument, NULL, 'f'},
+		{"seed", required_argument, NULL, 's'},
+		{"requests", required_argument, NULL, 'r'},
+		{"times", required_argument, NULL, 'n'},
+		{"secret", required_argument, NULL, 'x'},
+		{"kills", required_argument, NULL, 'k'},
+		{"trace", no_argument, NULL, 't'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
 	struct arguments a = {.on_full = RL_FULL_RESERVE, .seed = 1, .requests = 1000000};
 	int option;

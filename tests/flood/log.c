@@ -119,10 +119,12 @@ earliest(const struct log *log, const struct log_limit *l, uint64_t now_ns, uint
 {
 	uint64_t from_ns = now_ns;
 
-	if (l->kind == LOG_BUCKET)
+	if (l->kind == LOG_BUCKET && l->capacity != LOG_DEBT)
 		return bucket_earliest(log, l, now_ns, cost);
 	if (log->count > 0 && log->entry[log->count - 1].at_ns > from_ns)
 		from_ns = log->entry[log->count - 1].at_ns;
+	if (l->capacity == LOG_DEBT)
+		return from_ns;
 	switch (l->kind) {
 	case LOG_SOFT:
 		return soft_earliest(log, l, from_ns, cost);
@@ -188,18 +190,31 @@ log_admit(struct log *log, const struct log_limit *limit, uint64_t now_ns, uint6
 
 /* Of a bucket the times of all others would be needed: it is forgiven everything. */
 void
-log_take_back(struct log *log, const struct log_limit *limit, uint64_t real_ns, uint64_t id)
+log_take_back(struct log *log, const struct log_limit *limit, uint64_t real_ns, uint64_t id,
+              uint64_t stays)
 {
-	struct log others = *log;
+	struct log all = *log;
 	struct log_limit own = *limit;
 
 	log_forget(log);
 	if (limit->kind == LOG_BUCKET)
 		return;
-	for (uint32_t i = 0; i < others.count; i++) {
-		const struct log_entry *e = &others.entry[i];
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct log_entry *e = &all.entry[i];
+		uint64_t cost = e->id == id ? stays : e->cost;
+
 		own.capacity = e->capacity;
-		if (e->id != id)
-			log_admit(log, &own, e->now_ns, real_ns, e->cost, e->id);
+		if (cost > 0)
+			log_admit(log, &own, e->now_ns, real_ns, cost, e->id);
 	}
+}
+
+void
+log_owe(struct log *log, const struct log_limit *limit, uint64_t now_ns, uint64_t cost)
+{
+	struct log_limit own = *limit;
+
+	own.capacity = LOG_DEBT;
+	if (limit->kind != LOG_TWICE)
+		log_admit(log, &own, now_ns, UINT64_MAX, cost, 0);
 }

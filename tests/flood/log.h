@@ -20,6 +20,10 @@
  *	         share: what a counter of the key that is never evicted would have
  *	FIXED    in its own window, from one multiple to the next
  *	BUCKET   what is not back yet, one token each `window_ns`, <= capacity
+ *
+ * A debt asks nobody. It counts at a time from `now` on as well, and beside it nothing is admitted
+ * that does not fit; but of TWICE no debt is noted, for it counts in one of two windows that stand
+ * side by side, and nobody knows in which.
  */
 
 #include <stdint.h>
@@ -43,13 +47,14 @@ struct log_limit {
 };
 
 #define LOG_ENTRIES 96
+#define LOG_DEBT UINT64_MAX
 
 struct log_entry {
 	uint64_t now_ns;
 	uint64_t at_ns; /* when it counts */
 	uint64_t cost;
-	uint64_t capacity; /* by which it was admitted */
-	uint64_t id;       /* the caller's, to take it back by */
+	uint64_t capacity; /* by which it was admitted; LOG_DEBT: nobody was asked */
+	uint64_t id;       /* the caller's, to take it back by; 0: a debt */
 };
 
 /* Empty when all is zero. What is dropped for want of room is forgiven. */
@@ -66,8 +71,12 @@ struct log_limit log_limit_of(const struct rl_limit *limit);
 int log_admit(struct log *log, const struct log_limit *limit, uint64_t now_ns, uint64_t real_ns,
               uint64_t cost, uint64_t id);
 
-/* An admission was given back: it does not count. */
-void log_take_back(struct log *log, const struct log_limit *limit, uint64_t real_ns, uint64_t id);
+/* Of an admission some was given back, and so much of it counts still. */
+void log_take_back(struct log *log, const struct log_limit *limit, uint64_t real_ns, uint64_t id,
+                   uint64_t stays);
+
+/* A debt, of a clock `now_ns`. */
+void log_owe(struct log *log, const struct log_limit *limit, uint64_t now_ns, uint64_t cost);
 
 void log_forget(struct log *log);
 

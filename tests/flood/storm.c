@@ -16,7 +16,8 @@
  * A clock that others move on while a process is not running is as late as that. So time stands
  * still while somebody is about to be later than the buffer: see move_on().
  *
- * Some keys are reset at times; these are not judged.
+ * Some keys are reset at times; these are not judged. Some requests are settled: to less, which is
+ * noted before, or to more. Of a debt nothing is noted: what is admitted is judged without it.
  */
 #include "storm.h"
 #include "at.h"
@@ -44,6 +45,7 @@
 #define KILL_US 3000   /* one in so much time, on average twice as many */
 #define TOGETHER 64    /* admissions of a bucket that are judged together */
 #define RESET_EVERY 16 /* keys: each 16th is reset at times */
+#define KEPT 16        /* charges of a process that may still be settled */
 
 struct note {
 	uint64_t now_ns, real_ns;
@@ -69,12 +71,20 @@ struct span {
 	uint64_t now_ns, real_ns, cost;
 };
 
+/* An admission that may be settled, and where it was noted, if it was. */
+struct kept {
+	struct rl_charges charges;
+	struct note *note;
+	uint64_t cost;
+};
+
 struct worker {
 	struct shared *shared;
 	struct journal *journal;
 	const struct world *world;
 	uint64_t dice;
 	uint64_t step_ns;
+	struct kept kept[KEPT];
 };
 
 struct totals {
@@ -127,19 +137,21 @@ begin(struct worker *w)
 	return now_ns - late_ns;
 }
 
-static void
+static struct note *
 note(struct worker *w, unsigned rule, unsigned key, uint64_t cost, uint64_t now_ns)
 {
 	uint32_t count = atomic_load(&w->journal->count);
+	struct note *it = &w->journal->note[count];
 
 	if (count == NOTES)
-		return;
-	w->journal->note[count] = (struct note){.now_ns = now_ns,
-	                                        .real_ns = atomic_load(&w->shared->now_ns),
-	                                        .cost = (uint32_t)cost,
-	                                        .key = (uint16_t)key,
-	                                        .rule = (uint16_t)rule};
+		return NULL;
+	*it = (struct note){.now_ns = now_ns,
+	                    .real_ns = atomic_load(&w->shared->now_ns),
+	                    .cost = (uint32_t)cost,
+	                    .key = (uint16_t)key,
+	                    .rule = (uint16_t)rule};
 	atomic_store(&w->journal->count, count + 1);
+	return it;
 }
 
 static void
@@ -149,9 +161,34 @@ ask(struct worker *w, unsigned key, const char *text, size_t len)
 	const struct world_rule *it = &w->world->rule[rule];
 	uint64_t cost = dice_one_in(&w->dice, 5) ? 1 + dice_below(&w->dice, it->cost_most) : 1;
 	uint64_t now_ns = begin(w);
+	struct kept *k = &w->kept[dice_below(&w->dice, KEPT)];
+	const struct rl_item item = {.rule = it->handle,
+	                             .key = text,
+	                             .key_len = len,
+	                             .cost = cost,
+	                             .charges = &k->charges};
 
-	if (at_check(w->world->rl, it->handle, text, len, cost, now_ns, NULL) == RL_ALLOWED)
-		note(w, rule, key, cost, now_ns);
+	k->charges.count = 0;
+	if (at_check_item(w->world->rl, &item, now_ns, NULL) != RL_ALLOWED)
+		return;
+	k->cost = cost;
+	k->note = note(w, rule, key, cost, now_ns);
+}
+
+/* To less as a rule. */
+static void
+settle(struct worker *w)
+{
+	struct kept *k = &w->kept[dice_below(&w->dice, KEPT)];
+	uint64_t actual;
+
+	if (k->charges.count == 0)
+		return;
+	actual = dice_below(&w->dice, k->cost + (dice_one_in(&w->dice, 8) ? k->cost + 1 : 0) + 1);
+	if (k->note && actual < k->cost)
+		k->note->cost = (uint32_t)actual;
+	at_settle(w->world->rl, &k->charges, actual, begin(w));
+	k->charges.count = 0;
 }
 
 static void
@@ -178,6 +215,8 @@ step(struct worker *w)
 	size_t len = world_key(w->world, key, text);
 
 	move_on(w);
+	if (dice_one_in(&w->dice, 4))
+		settle(w);
 	if (dice_one_in(&w->dice, 500))
 		rl_sweep_at(w->world->rl, atomic_load(&w->shared->now_ns));
 	if (key % RESET_EVERY == RESET_EVERY - 1 && dice_one_in(&w->dice, 16))
