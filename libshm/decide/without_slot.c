@@ -21,6 +21,21 @@ has_place(const struct rl_part *p)
 	return !p->limit->has_prefix || p->network[0] > 0;
 }
 
+/* A debt of a network that has given way: nobody knows what it would carry. */
+static bool
+is_lost(const struct rl_part *p)
+{
+	return !has_place(p) && rl_sets_are_used(p->segment, p->now_ns);
+}
+
+static int
+lose(const struct rl_part *p)
+{
+	if (p->result)
+		rl_result_undecided(p->result, -ENOSPC);
+	return RL_UNDECIDED;
+}
+
 /* The key's overflow counter, if any counts something. */
 static bool
 find_overflow(const struct rl_part *p, struct rl_overflow *c)
@@ -106,6 +121,10 @@ rl_without_slot_at_once(const struct rl_part *p, int *decided)
 	struct rl_overflow c;
 	struct rl_plan plan;
 
+	if (is_lost(p)) {
+		*decided = lose(p);
+		return true;
+	}
 	if (!find_overflow(p, &c))
 		return false;
 	make_plan(p, &c, &plan);
@@ -197,11 +216,8 @@ rl_without_slot_over(const struct rl_part *p, struct rl_slot slot, int *decided)
 
 	if (!is_new(p, slot, &v))
 		return true;
-	if (!has_place(p) && rl_sets_are_used(p->segment, p->now_ns)) {
-		/* a debt of a network that has given way: nobody knows what it would carry */
-		if (p->result)
-			rl_result_undecided(p->result, -ENOSPC);
-		*decided = RL_UNDECIDED;
+	if (is_lost(p)) {
+		*decided = lose(p);
 		return false;
 	}
 	*decided = RL_AGAIN;

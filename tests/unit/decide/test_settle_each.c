@@ -576,6 +576,7 @@ test_a_network_that_gave_way(void **state)
 		assert_int_equal(at_check(rl, rule, key, strlen(key), 2, T0, NULL), RL_DENIED);
 	}
 	assert_int_equal(lost, 1);
+	assert_int_equal(test_counter(rl, rule, RL_COUNT_inserted), 16); /* it takes no slot */
 	rl_close(rl);
 }
 
