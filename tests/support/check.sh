@@ -120,8 +120,10 @@ says '1 of them at the second time'
 runs 1 true 'echo no; exit 3'
 says '1 passed, 1 failed, .*'
 [ "$(grep -c '^FAIL ' <<<"$said")" -eq 2 ] || fail "what fails was not run again: $said"
-runs 1 true build/there-is-none
-[ "$(grep -c '^FAIL ' <<<"$said")" -eq 1 ] || fail "a program of ours was run again: $said"
+for one in build/none 'RL_TEST_SCALE=quick build/none' tests/flood/none 'tests/mutants/none 1 12'; do
+	runs 1 true "$one"
+	[ "$(grep -c '^FAIL ' <<<"$said")" -eq 1 ] || fail "a program of ours was run again: $said"
+done
 unset RL_TEST_AGAIN
 export RL_TEST_ALL=1
 for one in "$bats" "$cmocka" 'echo why; exit 77'; do
