@@ -219,6 +219,14 @@ wait_until_says(const struct server *s, const char *command, const char *pattern
 	fail_msg("%s: '%s' never says '%s'", s->directory, command, pattern);
 }
 
+/* A server, and where it is. */
+static void
+start(struct server *s, char *where, const char *name, const char *more)
+{
+	server_start(s, name, server_free_port(), more);
+	snprintf(where, sizeof at[0], "127.0.0.1:%u", s->port);
+}
+
 /* A primary and its replica, which has all. */
 static void
 start_pair(const char *name)
@@ -227,12 +235,10 @@ start_pair(const char *name)
 
 	snprintf(names[0], sizeof names[0], "%s-a", name);
 	snprintf(names[1], sizeof names[1], "%s-b", name);
-	server_start(&a, names[0], server_free_port(), "repl-diskless-sync-delay 0");
+	start(&a, at[0], names[0], "repl-diskless-sync-delay 0");
 	snprintf(more, sizeof more, "replicaof 127.0.0.1 %u", a.port);
-	server_start(&b, names[1], server_free_port(), more);
+	start(&b, at[1], names[1], more);
 	wait_until_says(&b, "info replication", "master_link_status:up");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
-	snprintf(at[1], sizeof at[1], "127.0.0.1:%u", b.port);
 }
 
 static void
@@ -324,8 +330,7 @@ static void
 test_a_store_that_cannot_be_written(void **state)
 {
 	(void)state;
-	server_start(&a, "unwritten", server_free_port(), "min-replicas-to-write 1");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	start(&a, at[0], "unwritten", "min-replicas-to-write 1");
 	open_client(0, NULL, at[0], NULL);
 	wait_until_told(0, "NOREPLICAS");
 	assert_string_equal(used_by(0), "");
@@ -339,8 +344,7 @@ static void
 test_a_replica_alone_is_told(void **state)
 {
 	(void)state;
-	server_start(&a, "reader", server_free_port(), "replicaof 127.0.0.1 1");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	start(&a, at[0], "reader", "replicaof 127.0.0.1 1");
 	open_client(0, NULL, at[0], NULL);
 	wait_until_told(0, "it is a replica, and none of 'nodes' is a master that answers");
 	assert_string_equal(used_by(0), "");
@@ -353,10 +357,8 @@ static void
 test_two_masters_are_refused(void **state)
 {
 	(void)state;
-	server_start(&a, "two-a", server_free_port(), "");
-	server_start(&b, "two-b", server_free_port(), "");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
-	snprintf(at[1], sizeof at[1], "127.0.0.1:%u", b.port);
+	start(&a, at[0], "two-a", "");
+	start(&b, at[1], "two-b", "");
 	set_epoch(&a, 1);
 	set_epoch(&b, 1);
 	open_both();
@@ -375,10 +377,8 @@ static void
 test_all_are_heard_first(void **state)
 {
 	(void)state;
-	server_start(&a, "heard-a", server_free_port(), "");
-	server_start(&b, "heard-b", server_free_port(), "");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
-	snprintf(at[1], sizeof at[1], "127.0.0.1:%u", b.port);
+	start(&a, at[0], "heard-a", "");
+	start(&b, at[1], "heard-b", "");
 	set_epoch(&a, 1);
 	set_epoch(&b, 2);
 	server_signal(&b, SIGSTOP);
@@ -410,8 +410,7 @@ test_one_address(void **state)
 	uint64_t before;
 
 	(void)state;
-	server_start(&a, "one", server_free_port(), "");
-	snprintf(at[0], sizeof at[0], "127.0.0.1:%u", a.port);
+	start(&a, at[0], "one", "");
 	open_client(0, NULL, at[0], NULL);
 	open_client(1, NULL, at[0], NULL);
 	wait_until_used(0, at[0]);
